@@ -37,10 +37,10 @@ def test_the_floors_of_the_architecture_are_those_that_imports_are_held_to() -> 
 #: why the class does not answer for itself there: what is tested comes from outside, or is one of the two things that
 #: a log or a notation may have. Anywhere else a test stands where a seam is missing: a method belongs on the class.
 TYPE_TESTS = {
+    "cli/audit.py: Mechanism": "a mechanism in one word is of records or of one value",
     "cli/record_description.py: CutOff": "a record of the partials topic may be a decision of the merge",
     "cli/record_description.py: Saved": "a record of the partials topic is a partial, a watermark or saved",
     "cli/record_description.py: Watermark": "a record of the partials topic is a partial or a watermark",
-    "cli/subject.py: Mechanism": "a mechanism in one word is of records or of one value",
     "client/sender.py: Collection": "applications give anything",
     "client/subscriber.py: Collection": "applications give a collection or its name",
     "deferred.py: Deferred": "a table has objects and places of objects",

@@ -36,7 +36,6 @@ WITHOUT_TESTS = {
     ),
     "audit/record_mechanism.py": "records/test_audited.py audits mechanisms with a collection and without",
     "evaluation/trial.py": "protocols, and dataclasses without behaviour",
-    "kafka/security.py": "enumerations, which kafka/test_settings.py and kafka/test_connection.py read",
     "mechanisms/randomizers.py": "tables of what the other modules have",
     "mechanisms/specs.py": "tables of what the other modules have",
     "message_part.py": "a base class without behaviour",
@@ -64,6 +63,7 @@ WITHOUT_TESTS = {
 
 #: Test files that mirror no module, each with what it spans.
 SUITES = {
+    "audit/test_whole_rows.py": "the audit of a kind that the package does not have",
     "audit/wire/test_golden.py": "docs/wire.md, by the client that is written from it alone",
     "audit/wire/test_vectors.py": "the golden vectors of whole reports, by the package",
     "benchmarks/test_alternating.py": "what windows that alternate learn from, in docs/accuracy.md",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from stream_ldp.audit.whole_rows import WholeRows
 from stream_ldp.audit.wire.client import AskedInTurn, Turns
 from stream_ldp.cli import main
 from stream_ldp.collection import Part, Topics
@@ -47,6 +46,7 @@ from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section, errors_in_short
 from stream_ldp.pipeline.published import published_among, published_of_window
 from stream_ldp.pipeline.statistics import RowCounts, tally_of_rows
 from stream_ldp.pipeline.window_task import WindowTask
+from tests.audit.whole_rows import WholeRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ import hashlib
 from collections import Counter
 from itertools import islice, repeat
 from math import gcd
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,12 +23,14 @@ from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from stream_ldp.audit.wire.client import Held, Specified, SpecifiedClient
-    from stream_ldp.audit.wire.notation import Words
+    from stream_ldp.audit.wire.sets import Sets
+    from stream_ldp.collection import Collection
+    from stream_ldp.collection.records import CollectionOfRecords
 
 #: Secrets, those of each question, and most of all.
 SECRETS = 64
@@ -49,49 +51,6 @@ HOUR_MS = 3_600_000
 
 #: Words of a key that are compared: blocks have 16, so that these are of three.
 _KEYED = 41
-
-
-class HasMeaning(Protocol):
-    """A collection of any kind."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def fingerprint(self) -> bytes: ...
-
-    @property
-    def rotate(self) -> int | None: ...
-
-    @property
-    def turn_ms(self) -> int: ...
-
-    def has_turn(self, secrets: Sequence[bytes], *, number: int) -> NDArray[np.bool_]: ...
-
-
-class HasRecords(Protocol):
-    """A collection whose users report records."""
-
-    def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]: ...
-
-    def table(self, records: Any) -> NDArray[Any]: ...
-
-
-class AnswersRounds(Protocol):
-    """A client that answers rounds, written from the specification."""
-
-    def held(self, padding: int) -> Sequence[tuple[int, ...]]:
-        """List what the users of an audit hold, where a set has so many slots."""
-        ...
-
-    def fresh_rows(
-        self, phase: int, asked: Mapping[str, Any] | None, items: Sequence[int], words: Words
-    ) -> Collection[bytes]:
-        """Return the rows that a report made of these fresh words may be.
-
-        asked: what the client reads of a round; None for that of the first phase.
-        """
-        ...
 
 
 class OneWord(WordEntropy):
@@ -124,7 +83,7 @@ def secrets_of(client: SpecifiedClient) -> list[bytes]:
 
 
 def differences(
-    collection: HasMeaning, reports: Callable[..., NDArray[np.uint8]] | None, client: Specified
+    collection: Collection, reports: Callable[..., NDArray[np.uint8]] | None, client: Specified
 ) -> Iterator[str]:
     """Yield where a collection is not what its file says, or its rows are not those of the specification.
 
@@ -137,10 +96,10 @@ def differences(
     yield from keyed_differences()
     yield from turn_differences(collection, client)
     if reports is not None:
-        yield from row_differences(cast("HasRecords", collection), reports, cast("SpecifiedClient", client))
+        yield from row_differences(cast("CollectionOfRecords", collection), reports, cast("SpecifiedClient", client))
 
 
-def turn_differences(collection: HasMeaning, client: Specified) -> Iterator[str]:
+def turn_differences(collection: Collection, client: Specified) -> Iterator[str]:
     """Yield where the turns are not those of the specification; nothing if they are."""
     for time_ms in (0, *TIMES_MS):
         first = time_ms // collection.turn_ms
@@ -161,7 +120,7 @@ def times_of(client: SpecifiedClient) -> list[int]:
 
 
 def row_differences(
-    collection: HasRecords, reports: Callable[..., NDArray[np.uint8]], client: SpecifiedClient
+    collection: CollectionOfRecords, reports: Callable[..., NDArray[np.uint8]], client: SpecifiedClient
 ) -> Iterator[str]:
     """Yield where rows are not those of the specification, the first of each sort; nothing if they are.
 
@@ -214,7 +173,7 @@ def round_differences(
     collection: Any,
     reports: Callable[..., NDArray[Any]],
     rounds: Iterable[Any],
-    client: AnswersRounds,
+    client: Sets,
 ) -> Iterator[str]:
     """Yield where answers made afresh are not those of the specification, the first of each round.
 
@@ -257,7 +216,7 @@ def asked_by(asked: Any) -> dict[str, Any]:
     }
 
 
-def _wrong(held: Sequence[Any], made: NDArray[np.uint8], stated: Iterable[Collection[bytes]]) -> list[Any]:
+def _wrong(held: Sequence[Any], made: NDArray[np.uint8], stated: Iterable[Container[bytes]]) -> list[Any]:
     """Return what those users hold whose row is none of those that the specification makes of the same words."""
     return [each for each, row, rows in zip(held, made, stated, strict=True) if row.tobytes() not in rows]
 

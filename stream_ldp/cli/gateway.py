@@ -14,7 +14,7 @@ from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.descriptors import LEAST, require_descriptors
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.inputs.text_file import text_of
+from stream_ldp.cli.inputs.table import text_of
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
 from stream_ldp.cli.running import quick_loop, run_client, until_signal

@@ -89,6 +89,9 @@ def filtered_estimate(
 ) -> FilteredEstimate | None:
     """Estimate the frequencies of an attribute, or its mean, with previous windows.
 
+    A user is permanently asked one question and repeats the answer, so all of the noise of a user who returns is
+    permanent, and only new users say anything new.
+
     found: what the window alone says.
     reports: number of answers about the attribute in the window.
 

@@ -34,6 +34,10 @@ _TINY = 1e-12
 def likely_distribution(frequency: NDArray[np.float64], error: NDArray[np.float64]) -> NDArray[np.float64]:
     """Find the likeliest distribution given unbiased estimates of all its frequencies.
 
+    Of many values, most estimates are noise, and their nearest distribution (norm-sub; Wang et al., 2020) is mostly
+    what noise has made large. So each is first shrunk towards what all of them suggest (`FrequencyPrior`), as far as
+    its error leaves it open.
+
     frequency: the estimates, shape (values,), at least one.
     error: their standard errors, same shape.
 

@@ -187,6 +187,8 @@ def filtered_shares(
 ) -> FilteredEstimate | None:
     """Estimate the share of the users who are at each place with previous windows.
 
+    A user whose place and choices do not change always repeats one answer, so only new users say anything new.
+
     counts: unbiased, of the window alone, shape (places,).
     errors: their standard errors, about the users who have reported.
 

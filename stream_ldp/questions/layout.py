@@ -8,13 +8,13 @@ from stream_ldp.pipeline.single_tally import SingleTallyLayout
 from stream_ldp.pipeline.statistics import SumTally
 
 if TYPE_CHECKING:
-    from stream_ldp.questions.questions import HasQuestions
+    from stream_ldp.questions.collection import CollectionOfQuestions
 
 
 class QuestionLayout(SingleTallyLayout):
     """The layout of the answers to all questions; a pane keeps their sums."""
 
-    def __init__(self, collection: HasQuestions) -> None:
+    def __init__(self, collection: CollectionOfQuestions) -> None:
         super().__init__(collection.fingerprint, collection.questions)
         self._sums = collection.questions
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -361,18 +361,6 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
         """Return the answers in rows that answer one question, and the bytes after them."""
         end = self.number_bytes + -(-self.questions[number].randomizer.bits // 8)
         return rows[:, self.number_bytes : end], rows[:, end:]
-
-
-class HasQuestions(Protocol):
-    """A collection whose users each answer one question."""
-
-    @property
-    def fingerprint(self) -> bytes: ...
-
-    @property
-    def questions(self) -> QuestionSet[Question]: ...
-
-    def chosen(self, table: Table) -> NDArray[np.int64] | None: ...
 
 
 def _in_order(numbers: NDArray[np.integer]) -> tuple[NDArray[np.intp] | slice, list[tuple[int, slice]]]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.mechanisms import Entropy, ReportCost
-    from stream_ldp.questions.collection import AskingCollection
-    from stream_ldp.questions.questions import HasQuestions, QuestionSet, Table
+    from stream_ldp.questions.collection import AskingCollection, CollectionOfQuestions
+    from stream_ldp.questions.questions import QuestionSet, Table
 
 # What the privacy of a user who reports more than once rests on.
 _REPEATED = "any two users; what a user is asked about does not change, and every report repeats the same answer"
@@ -43,7 +43,7 @@ def assumption(questions: QuestionSet[Any]) -> str:
     return _REPEATED if questions.memoised is questions else _PERTURBED_AGAIN
 
 
-def asked(collection: HasQuestions, *, secrets: Sequence[bytes]) -> NDArray[np.int64]:
+def asked(collection: CollectionOfQuestions, *, secrets: Sequence[bytes]) -> NDArray[np.int64]:
     """Return the number of the question that each user is asked, int64, shape (n,).
 
     A user's word is the first 4 bytes, little-endian, of BLAKE2b(key=secret, person="stream-ldp qst 1",
@@ -58,7 +58,11 @@ def asked(collection: HasQuestions, *, secrets: Sequence[bytes]) -> NDArray[np.i
 
 
 def permanent_answers(
-    collection: HasQuestions, table: Table, *, secrets: Sequence[bytes], numbers: NDArray[np.int64] | None = None
+    collection: CollectionOfQuestions,
+    table: Table,
+    *,
+    secrets: Sequence[bytes],
+    numbers: NDArray[np.int64] | None = None,
 ) -> NDArray[np.uint8]:
     """Make the permanent answer of each user, valid as long as what is asked does not change.
 
@@ -83,7 +87,7 @@ def permanent_answers(
     return np.concatenate(rows) if rows else np.zeros((0, -(-questions.bits // 8)), dtype=np.uint8)
 
 
-def settled(collection: HasQuestions, number: int, user: Table, *, secret: bytes) -> Table:
+def settled(collection: CollectionOfQuestions, number: int, user: Table, *, secret: bytes) -> Table:
     """Return what a user holds with the decisions about a question that no change of it alters.
 
     See `Question.settled`.
@@ -96,7 +100,7 @@ def settled(collection: HasQuestions, number: int, user: Table, *, secret: bytes
     return collection.questions.questions[number].settled(user, words=words)
 
 
-def held_words(collection: HasQuestions, number: int, user: Table, *, key: bytes) -> KeyedWords:
+def held_words(collection: CollectionOfQuestions, number: int, user: Table, *, key: bytes) -> KeyedWords:
     """Return the words of a key for one user's answer to a question, which depend on what the user holds of it.
 
     They are those of `KeyedWords` with person "stream-ldp ans 1". The data are fingerprint || number of the question
@@ -110,7 +114,7 @@ def held_words(collection: HasQuestions, number: int, user: Table, *, key: bytes
 
 
 def reports(
-    collection: HasQuestions,
+    collection: CollectionOfQuestions,
     table: Table,
     *,
     secrets: Sequence[bytes] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from typing import TYPE_CHECKING, Any
@@ -12,16 +13,14 @@ from stream_ldp.evaluation.completion import ordered
 from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, quality
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.sets.answer import itemset_name
-from stream_ldp.sets.frequent_itemsets import frequent_itemsets
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.oracle_choice import best_padding
-from stream_ldp.sets.metrics import coverage, f1_score, mean_squared_error, ndcg, relative_error
 from stream_ldp.sets.phases import Target, candidates_of, itemsets_of
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.size_classes import class_names, classes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -238,3 +237,118 @@ def run_phases(method: Method, sets: ItemSets, *, entropy: Entropy) -> Iterator[
         if following is None:
             return
         inquiry = following
+
+
+def top(frequency: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Find the k most frequent items, best first, int64, shape (k,); of equal ones the lower item comes first."""
+    return np.argsort(-frequency, kind="stable")[:k].astype(np.int64)
+
+
+def ndcg(published: NDArray[np.int64], truth: NDArray[np.float64], *, k: int) -> float:
+    """Compute the normalised discounted cumulative gain, in [0, 1] (Zhu, Yang and Bai, 2021, eqs. 10 to 12).
+
+    The gain of a true heavy hitter is log2(d - |true rank - published rank|), 0 if it is not published; gains are
+    discounted by log2 of the true rank (from rank 2) and divided by what the perfect order gains.
+
+    published: items, best first, shape (k,).
+    truth: frequency of each of the d >= 2 items, shape (d,).
+    """
+    domain = len(truth)
+    published_rank = np.full(domain, -1)
+    published_rank[published] = np.arange(len(published))
+    estimated = published_rank[top(truth, k)]
+    actual = np.arange(k)
+    found = estimated >= 0
+    gain = np.where(found, np.log2(domain - np.abs(actual - estimated), where=found, out=np.zeros(k)), 0.0)
+    discount = np.log2(np.maximum(actual + 1, 2))
+    return float(np.sum(gain / discount) / np.sum(np.log2(domain) / discount))
+
+
+def relative_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *, k: int) -> float:
+    """Compute the median over the true top k of |estimate - truth| / truth (Zhu, Yang and Bai, 2021, eq. 9).
+
+    estimate, truth: frequency of each item, shape (d,). Items that nobody holds are left out; 0 if nobody holds any.
+    """
+    items = top(truth, k)
+    items = items[truth[items] > 0.0]
+    return float(np.median(np.abs(estimate[items] / truth[items] - 1.0))) if len(items) else 0.0
+
+
+def f1_score(published: NDArray[np.int64], truth: NDArray[np.float64], *, k: int) -> float:
+    """Compute the harmonic mean of precision and recall of the published items as the true top k, in [0, 1]."""
+    return 2.0 * len(np.intersect1d(published, top(truth, k))) / (len(published) + k)
+
+
+def coverage(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int) -> float:
+    """Compute the part of the k best items whose estimate is within 1.96 standard errors of the truth, in [0, 1].
+
+    truth: frequency of each item, shape (d,).
+    """
+    off = np.abs(estimate.frequency[:k] - truth[estimate.items[:k]])
+    return float(np.mean(off <= 1.96 * estimate.standard_error[:k]))
+
+
+def mean_squared_error(estimate: NDArray[np.float64], truth: NDArray[np.float64], *, k: int) -> float:
+    """Compute the mean over the true top k of (estimate - truth)^2; both have shape (d,)."""
+    items = top(truth, k)
+    return float(np.mean((estimate[items] - truth[items]) ** 2))
+
+
+#: Items that are tried first: a table of them and the users is small.
+_FIRST_ITEMS = 64
+
+
+def frequent_itemsets(
+    sets: ItemSets, *, k: int, sizes: Sequence[int], domain: int
+) -> list[tuple[tuple[int, ...], float]]:
+    """Find the k itemsets that most users hold, most frequent first, with the share of the users who hold each.
+
+    No itemset is more frequent than one with an item less, so that only those above the k-th best so far go on
+    (Agrawal and Srikant, 1994). Those that nobody holds are left out; of equal ones, the first comes first.
+
+    sizes: numbers of items of an itemset.
+    domain: a number above every item.
+    """
+    frequency = sets.frequencies(domain)
+    order = np.argsort(-frequency, kind="stable")
+    order = order[frequency[order] > 0.0]
+    items = min(_FIRST_ITEMS, len(order))
+    while True:
+        best = _best(sets, np.sort(order[:items]), k=k, sizes=sizes, domain=domain)
+        least = best[-1][1] if len(best) == k else 0.0
+        # Of the others, each is in no itemset that is as frequent.
+        needed = int(np.count_nonzero(frequency[order] >= least))
+        if needed <= items:
+            return best
+        items = min(max(2 * items, 1), len(order))
+
+
+def _best(
+    sets: ItemSets, items: NDArray[np.int64], *, k: int, sizes: Sequence[int], domain: int
+) -> list[tuple[tuple[int, ...], float]]:
+    """Find the k most frequent itemsets of these items, given in ascending order."""
+    among = sets.restricted(items, domain=domain)
+    holds = np.zeros((len(sets), len(items)), dtype=np.bool_)
+    holds[np.repeat(np.arange(len(sets)), among.sizes), among.items] = True
+    found: list[tuple[int, tuple[int, ...]]] = []
+
+    def extend(prefix: tuple[int, ...], users: NDArray[np.bool_]) -> None:
+        following = prefix[-1] + 1 if prefix else 0
+        counts = users[:, following:].sum(axis=0)
+        for place in (following + np.argsort(-counts, kind="stable")).tolist():
+            held, longer = int(counts[place - following]), (*prefix, place)
+            # Equal counts are ordered by the items, first ones first.
+            if not held or (len(found) == k and held < found[0][0]):
+                return
+            if len(longer) in sizes:
+                # Above every place, so that of two that begin alike the shorter comes first.
+                entry = (held, (*(-each for each in longer), len(items)))
+                (heapq.heappush if len(found) < k else heapq.heappushpop)(found, entry)
+            if len(longer) < max(sizes):
+                extend(longer, users[users[:, place]])
+
+    extend((), holds)
+    return [
+        (tuple(int(items[-place]) for place in places[:-1]), held / len(sets))
+        for held, places in sorted(found, reverse=True)
+    ]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_ldp.audit.whole_rows import WholeRows
 from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms import Entropy, SeededEntropy
+from tests.audit.whole_rows import WholeRows
 from tests.toy import Coins
 
 

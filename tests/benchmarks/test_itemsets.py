@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.sets.frequent_itemsets import frequent_itemsets
+from stream_ldp.sets.evaluation import frequent_itemsets
 from tests.benchmarks.itemsets import SIZES, baskets, measured
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import re
+import resource
 import signal
 import sys
 import threading
@@ -28,7 +30,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.service import pausing, worker
 from stream_ldp.service.replay import compare
-from stream_ldp.service.worker import WorkerCrashed, may_begin_again
+from stream_ldp.service.worker import WorkerCrashed, keep_freed_memory, may_begin_again
 from tests.chaos.proxy import ProxiedKafka, Proxy
 from tests.service.harness import SURVEY, JointDeployment, batches, free_port
 
@@ -406,3 +408,21 @@ async def test_a_task_that_hangs_is_reported_with_all_that_it_waits_for_and_one_
     assert found == ["_outer > _inner > Event.wait"]
     event.set()
     await hanging
+
+
+_BLOCKS, _BYTES, _TIMES = 4, 2**20, 20
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's heap has these thresholds")
+def test_blocks_of_megabytes_are_used_again_without_new_pages() -> None:
+    keep_freed_memory()
+    _fill()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(_TIMES):
+        _fill()
+    pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert pages < _TIMES * _BLOCKS * _BYTES // resource.getpagesize() // 10
+
+
+def _fill() -> None:
+    assert len([b"x" * _BYTES for _ in range(_BLOCKS)]) == _BLOCKS

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+from math import log2
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.evaluation import EVALUATION, metrics, run_epoch
+from stream_ldp.sets.evaluation import (
+    EVALUATION,
+    coverage,
+    f1_score,
+    frequent_itemsets,
+    mean_squared_error,
+    metrics,
+    ndcg,
+    relative_error,
+    run_epoch,
+    top,
+)
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.phases import RankingEstimate
@@ -100,3 +116,94 @@ def test_the_same_seed_gives_the_same_epoch(kind: str) -> None:
     assert one.items.tolist() == same.items.tolist()
     assert one.frequency.tolist() == same.frequency.tolist()
     assert one.frequency.tolist() != other.frequency.tolist()
+
+
+SETS = st.lists(st.lists(st.integers(0, 6), max_size=6, unique=True), max_size=12)
+
+
+@given(SETS, st.integers(1, 12), st.sets(st.integers(2, 4), min_size=1))
+def test_the_best_are_those_of_a_count_of_all(held: list[list[int]], k: int, sizes: set[int]) -> None:
+    counted = {
+        itemset: sum(set(itemset) <= set(each) for each in held)
+        for size in sizes
+        for itemset in itertools.combinations(range(7), size)
+    }
+    expected = sorted(
+        ((count, itemset) for itemset, count in counted.items() if count), key=lambda each: (-each[0], each[1])
+    )
+    found = frequent_itemsets(ItemSets.of(held), k=k, sizes=tuple(sizes), domain=7)
+    assert found == [(itemset, count / len(held)) for count, itemset in expected[:k]]
+
+
+def test_itemsets_of_rarer_items_than_are_tried_first_are_found() -> None:
+    """Of 100 items, each held alone by many, the two least frequent are the only ones that are held together."""
+    generator = np.random.default_rng(1)
+    held = [[int(item)] for item in generator.permutation(np.repeat(np.arange(98), 20))] + [[98, 99]] * 5
+    assert frequent_itemsets(ItemSets.of(held), k=1, sizes=(2,), domain=100) == [((98, 99), 5 / len(held))]
+
+
+#: Of 8 items; the true top 3 are items 2, 0 and 5.
+POPULAR = np.array([0.5, 0.1, 0.8, 0.0, 0.2, 0.4, 0.1, 0.3])
+
+
+def _published(*items: int) -> NDArray[np.int64]:
+    return np.array(items, dtype=np.int64)
+
+
+def test_coverage_is_of_the_published_items_alone() -> None:
+    # Off by 0.1, 0.2 and 0.2; 1.96 errors are 0.102.
+    estimate = RankingEstimate(
+        items=np.array([2, 0, 7, 1]), frequency=np.array([0.7, 0.7, 0.5, 9.0]), standard_error=np.full(4, 0.052)
+    )
+    assert coverage(estimate, POPULAR, k=3) == pytest.approx(1 / 3)
+    assert coverage(estimate, POPULAR, k=1) == 1.0
+
+
+def test_of_equally_frequent_items_the_lower_one_comes_first() -> None:
+    assert top(np.array([0.1, 0.3, 0.3, 0.1]), 3).tolist() == [1, 2, 0]
+
+
+def test_ndcg_is_1_for_the_perfect_order_and_0_without_any_heavy_hitter() -> None:
+    assert ndcg(_published(2, 0, 5), POPULAR, k=3) == 1.0
+    assert ndcg(_published(1, 3, 4), POPULAR, k=3) == 0.0
+
+
+def test_gain_falls_with_rank_distance_and_is_discounted_by_the_true_rank() -> None:
+    # Item 2 is published third instead of first, item 0 second as it should, item 5 first instead of third.
+    found = log2(8 - 2) + log2(8) / log2(2) + log2(8 - 2) / log2(3)
+    ideal = log2(8) + log2(8) / log2(2) + log2(8) / log2(3)
+    assert ndcg(_published(5, 0, 2), POPULAR, k=3) == pytest.approx(found / ideal)
+
+
+def test_a_heavy_hitter_that_is_not_published_gains_nothing() -> None:
+    # Item 0, of rank 2, is not there; the others are where they belong.
+    ideal = log2(8) + log2(8) / log2(2) + log2(8) / log2(3)
+    found = ideal - log2(8) / log2(2)
+    assert ndcg(_published(2, 1, 5), POPULAR, k=3) == pytest.approx(found / ideal)
+
+
+def test_the_relative_error_is_the_median_over_the_true_heavy_hitters() -> None:
+    estimate = POPULAR.copy()
+    estimate[[2, 0, 5]] = [0.8 * 1.5, 0.5 * 0.9, 0.4 * 1.2]
+    estimate[7] = 99.0  # no heavy hitter
+    assert relative_error(estimate, POPULAR, k=3) == pytest.approx(0.2)
+    assert relative_error(estimate, POPULAR, k=2) == pytest.approx((0.5 + 0.1) / 2)
+
+
+def test_items_that_nobody_holds_have_no_relative_error() -> None:
+    truth = np.array([0.5, 0.0, 0.0])
+    assert relative_error(np.array([0.25, 0.9, 0.9]), truth, k=3) == 0.5
+    assert relative_error(np.ones(3), np.zeros(3), k=3) == 0.0
+
+
+def test_f1_counts_both_missed_and_wrong_items() -> None:
+    assert f1_score(_published(2, 0, 1), POPULAR, k=3) == pytest.approx(2 / 3)
+    # Two of two are right, two of three are found: 2 * 1 * (2 / 3) / (1 + 2 / 3).
+    assert f1_score(_published(2, 0), POPULAR, k=3) == pytest.approx(0.8)
+
+
+def test_the_mean_squared_error_is_over_the_true_heavy_hitters_alone() -> None:
+    estimate = POPULAR.copy()
+    estimate[[2, 0]] += [0.1, -0.3]
+    estimate[3] = 1.0  # no heavy hitter
+    assert mean_squared_error(estimate, POPULAR, k=3) == pytest.approx((0.01 + 0.09) / 3)

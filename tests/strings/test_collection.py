@@ -7,8 +7,10 @@ import json
 import numpy as np
 import pytest
 
+from stream_ldp.collection import CollectionError
 from stream_ldp.errors import DataError
 from stream_ldp.kinds import kind_of, parse_collection
+from stream_ldp.strings.collection import METHODS
 from stream_ldp.strings.kind import STRINGS
 from tests.strings.examples import TEXT, collection_of
 
@@ -48,3 +50,29 @@ def test_a_table_has_a_string_a_row() -> None:
     assert table.shape == (2, 6)
     assert np.array_equal(collection.table(table), table)
     assert collection.table([]).shape == (0, 6)
+
+
+def test_k_changes_nothing_for_clients_and_epsilon_does() -> None:
+    assert collection_of("epsilon: 2").mechanism_spec.k == 32
+    assert collection_of("epsilon: 2, k: 5").fingerprint == collection_of("epsilon: 2").fingerprint
+    assert collection_of("epsilon: 2.5").fingerprint != collection_of("epsilon: 2").fingerprint
+
+
+def test_every_method_can_be_named() -> None:
+    for name in METHODS:
+        assert collection_of(f"epsilon: 2, method: {name}").method.name == name
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "problem"),
+    [
+        ("epsilon: 2, method: sfp", "mechanism.method"),
+        ("epsilon: 0", "mechanism.epsilon"),
+        ("epsilon: 40", "epsilon=40.0 is beyond the resolution"),
+        ("epsilon: 2, k: 0", "mechanism.k"),
+        ("epsilon: 2, k: 513", "mechanism.k"),
+    ],
+)
+def test_what_no_method_can_do_is_refused_at_its_place(mechanism: str, problem: str) -> None:
+    with pytest.raises(CollectionError, match=problem):
+        collection_of(mechanism)

@@ -1,4 +1,4 @@
-"""Batches, and the time that stands in them: section 6 of docs/wire.md, and the reasons of section 8."""
+"""Batches, and the time that stands in them: section 6 of docs/wire.md."""
 
 from __future__ import annotations
 
@@ -54,23 +54,3 @@ def rounded_time(window: Mapping[str, str], time_ms: int) -> int:
     h = pane_ms(window)
     r = duration_ms(window["time_precision"]) if "time_precision" in window else min(max(1, h // 10), 60_000)
     return time_ms - (time_ms % h) % r
-
-
-def reason_of(record: bytes, *, fingerprint: bytes, bits: int) -> str | None:
-    """The reason of section 8 that depends on the bytes alone, for rr-ldp; None if there is none."""
-    row = -(-bits // 8)
-    if len(record) < HEADER_BYTES:
-        return "too_short"
-    magic, checksum, version, reserved, wide, count, carried = struct.unpack("<4sIBBHI16s", record[:32])
-    rows = record[HEADER_BYTES:]
-    reasons = {
-        "bad_magic": magic != b"SLDP",
-        "unknown_version": (version, reserved) != (1, 0),
-        "wrong_length": len(rows) != wide * count,
-        "bad_checksum": checksum != zlib.crc32(record[8:]),
-        "unknown_fingerprint": carried != fingerprint,
-        "zero_reports": count == 0,
-        "wrong_width": wide != row,
-        "padding_bits": any(rows[place] >> (bits - 8 * (row - 1)) for place in range(row - 1, len(rows), row)),
-    }
-    return next((reason for reason, found in reasons.items() if found), None)

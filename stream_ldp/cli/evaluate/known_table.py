@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from stream_ldp.cli.inputs.item_sets import load_item_sets, named_sets
 from stream_ldp.cli.inputs.population import load_population
-from stream_ldp.cli.inputs.table import columns_of, read_rows
-from stream_ldp.cli.inputs.text_file import text_of
+from stream_ldp.cli.inputs.table import columns_of, read_rows, text_of
 from stream_ldp.collection.records import Missing
 from stream_ldp.collection.values import text_of as value_text
 from stream_ldp.errors import DataError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.cli.inputs.text_file import text_of
+from stream_ldp.cli.inputs.table import text_of
 from stream_ldp.errors import DataError
 
 if TYPE_CHECKING:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import difflib
+import gzip
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
-from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.collection.records import Missing, rows_of_table
 from stream_ldp.collection.values import bin_of, labels_of_bins, number_of
 from stream_ldp.collection.values import text_of as value_text
@@ -226,3 +228,28 @@ def _csv_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str,
             raise DataError(f"{path}:{lines.line_num}: not CSV: {error}") from error
     if not any_rows:
         raise DataError(f"{path}: no records below the header line")
+
+
+@contextlib.contextmanager
+def text_of(path: Path) -> Iterator[TextIO]:
+    """Open a file's text, with its line ends as they are.
+
+    Raises:
+        DataError: the file cannot be read, also when a later line is.
+    """
+    try:
+        with open_text(path) as file:
+            yield file
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: its name ends in .gz, but it is not gzip, or damaged or cut short") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not text in UTF-8; the name of a gzipped file must end in .gz") from error
+
+
+def open_text(path: Path) -> TextIO:
+    """Open a file, gzipped if its name ends in .gz; its errors are raised as they occur."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")

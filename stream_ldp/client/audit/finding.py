@@ -30,7 +30,7 @@ def finding(promise: str, problems: Iterable[str], *, chance: float = 0.0) -> Fi
     return Finding(promise=promise, chance=chance, problem=next(islice(problems, 1), None))
 
 
-#: The most by which an honest client fails one test.
+#: The most by which an honest client fails one statistical test, over all bits and bytes that it looks at.
 CHANCE = 1e-6
 
 #: Bytes of the words of an id in which a counter is sought.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.audit.audited import Claim, Exact
@@ -51,21 +51,11 @@ class _Sets:
             claimed=realised.claimed,
             enumerated=realised.epsilon,
         )
-        repeated = [
-            Claim(
-                about={"phase": "all", "neighbours": "any two sets", "reports": each.reports},
-                allowed=each.allowed,
-                claimed=each.claimed,
-                enumerated=each.enumerated,
-                tight=True,
-            )
-            for each in repeated_losses(method)
-        ]
         stated = ItemEnumeration.stated(method)
         return Exact(
             title="The reports of one user",
-            claims=[*phases, whole, *repeated],
-            changing=[{"neighbours": "any two users", **asdict(each)} for each in changing_losses(method)] or None,
+            claims=[*phases, whole, *repeated_losses(method)],
+            changing=changing_losses(method) or None,
             changes="A set",
             differences=(
                 *realised.differences(stated),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from stream_ldp.audit.audited import Claim
 from stream_ldp.audit.comparison import compared
 from stream_ldp.audit.enumerate import UnknownDistribution, distribution
 from stream_ldp.audit.output_distribution import all_sets, largest_loss
@@ -28,6 +29,7 @@ from stream_ldp.sets.sampling import memoised_reports, respond
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from stream_ldp.audit.audited import Row
     from stream_ldp.audit.comparison import Outputs
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.mechanisms.loloha import Permanent
@@ -46,36 +48,8 @@ _CHANGING_REPORTS = (2, 3, 4)
 _USERS = (1, 2, 100)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RepeatedLoss:
-    """The loss of several reports of one user whose set does not change.
-
-    reports: their number; math.inf for all.
-    allowed: what the ledger charges for them, in nats.
-    claimed: what the oracle states.
-    enumerated: what was found; never rounded down.
-    """
-
-    reports: float
-    allowed: float
-    claimed: float
-    enumerated: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChangingLoss:
-    """The loss of several reports of a user whose set may change before each; no formula covers it.
-
-    if_constant: what as many reports of a set that does not change cost.
-    """
-
-    reports: int
-    if_constant: float
-    enumerated: float
-
-
-def repeated_losses(method: Method) -> list[RepeatedLoss]:
-    """Return the loss of repeated reports; none if no phase of the method memoises.
+def repeated_losses(method: Method) -> list[Claim]:
+    """Return the loss of repeated reports of a set that does not change; none if no phase of the method memoises.
 
     Raises:
         UnknownDistribution: the probabilities cannot be found.
@@ -92,31 +66,33 @@ def repeated_losses(method: Method) -> list[RepeatedLoss]:
                 for held in all_sets(items)
             ]
             found.append(
-                RepeatedLoss(
-                    reports=reports,
+                Claim(
+                    about={"phase": "all", "neighbours": "any two sets", "reports": reports},
                     allowed=math.inf if cost is None else cost.loss(reports=reports),
                     claimed=oracle.response.loss(reports=reports),
                     enumerated=largest_loss(outputs),
+                    tight=True,
                 )
             )
     return found
 
 
-def changing_losses(method: Method) -> list[ChangingLoss]:
-    """Return the loss of reports of a user who holds one of two items, either one before each report.
+def changing_losses(method: Method) -> list[Row]:
+    """Return the loss of reports of a user who holds one of two items, either one before each; no formula covers it.
 
     Raises:
         UnknownDistribution: the probabilities cannot be found.
     """
     return [
-        ChangingLoss(
-            reports=reports,
-            if_constant=oracle.response.loss(reports=reports),
-            enumerated=largest_loss(
+        {
+            "neighbours": "any two users",
+            "reports": reports,
+            "if_constant": oracle.response.loss(reports=reports),
+            "enumerated": largest_loss(
                 distribution(partial(_sent, oracle.resized(2, padding=1, epsilon=oracle.epsilon), history, 1))
                 for history in itertools.product([(0,), (1,)], repeat=reports)
             ),
-        )
+        }
         for _, oracle in _memoised(method)
         for reports in _CHANGING_REPORTS
     ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import math
+import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 
 from stream_ldp.audit import wire
-from stream_ldp.audit.wire.batch import encoded, reason_of, rounded_time
+from stream_ldp.audit.wire.batch import HEADER_BYTES, encoded, rounded_time
 from stream_ldp.audit.wire.client import Turns
 from stream_ldp.audit.wire.notation import fingerprint_of, packed, signs_of, width
 from stream_ldp.audit.wire.pairs import Pairs
@@ -68,6 +70,26 @@ def sets_of(name: str, **changes: Any) -> Sets:
 
 
 # That it is independent, and complete.
+
+
+def reason_of(record: bytes, *, fingerprint: bytes, bits: int) -> str | None:
+    """The reason of section 8 that depends on the bytes alone, for rr-ldp; None if there is none."""
+    row = -(-bits // 8)
+    if len(record) < HEADER_BYTES:
+        return "too_short"
+    magic, checksum, version, reserved, wide, count, carried = struct.unpack("<4sIBBHI16s", record[:32])
+    rows = record[HEADER_BYTES:]
+    reasons = {
+        "bad_magic": magic != b"SLDP",
+        "unknown_version": (version, reserved) != (1, 0),
+        "wrong_length": len(rows) != wide * count,
+        "bad_checksum": checksum != zlib.crc32(record[8:]),
+        "unknown_fingerprint": carried != fingerprint,
+        "zero_reports": count == 0,
+        "wrong_width": wide != row,
+        "padding_bits": any(rows[place] >> (bits - 8 * (row - 1)) for place in range(row - 1, len(rows), row)),
+    }
+    return next((reason for reason, found in reasons.items() if found), None)
 
 
 def test_the_client_shares_no_function_with_the_package() -> None:

@@ -98,8 +98,8 @@ ALGORITHMS = (
         "RE, NDCG (eqs. 9 to 12)",
         _ITEMS,
         "stream-ldp evaluate",
-        "sets/metrics.py",
-        "sets/test_metrics.py::test_gain_falls_with_rank_distance_and_is_discounted_by_the_true_rank",
+        "sets/evaluation.py",
+        "sets/test_evaluation.py::test_gain_falls_with_rank_distance_and_is_discounted_by_the_true_rank",
         "items-2",
     ),
     Algorithm(

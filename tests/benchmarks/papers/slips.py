@@ -136,7 +136,7 @@ OF_ITEMS = (
         place="Algorithm 4",
         printed="the entries of the matrix are -1 / √m and 1 / m",
         right="-1 / √m and 1 / √m",
-        test="mechanisms/test_walsh.py::test_a_transform_is_the_product_with_the_matrix",
+        test="mechanisms/test_hadamard.py::test_a_transform_is_the_product_with_the_matrix",
     ),
     Slip(
         place="proof, eq. 5",
@@ -148,7 +148,7 @@ OF_ITEMS = (
         place="eq. 10",
         printed="the gain is log2|d - |actual rank - estimated rank||",
         right="an item that is not published has no rank, and no gain",
-        test="sets/test_metrics.py::test_a_heavy_hitter_that_is_not_published_gains_nothing",
+        test="sets/test_evaluation.py::test_a_heavy_hitter_that_is_not_published_gains_nothing",
     ),
 )
 

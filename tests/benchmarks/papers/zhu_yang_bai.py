@@ -8,10 +8,9 @@ import numpy as np
 
 from stream_ldp.evaluation.trial import Measured
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.sets.evaluation import metrics, run_epoch
+from stream_ldp.sets.evaluation import metrics, relative_error, run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.combination import phase_estimate
-from stream_ldp.sets.metrics import relative_error
 from tests.benchmarks.papers.figure import Drawn, Figure, Line, Panel, Results, line
 from tests.benchmarks.papers.study import SEED, Form, Study
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from stream_ldp.cli.inputs.table import Binning, columns_of, read_rows
+from stream_ldp.cli.inputs.table import Binning, columns_of, read_rows, text_of
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.extras import MissingExtra
 
@@ -87,3 +88,41 @@ def test_bins_of_no_column_are_refused() -> None:
         Binning.of(["age=1,2"]).require(["diet", "id"])
     with pytest.raises(ParameterError, match="once each"):
         Binning.of(["age=1,2", "age=1,3"])
+
+
+TEXT = "\ufeffname\r\n" + "ä\r\n" * 100_000
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.csv.gz"])
+def test_text_is_the_same_gzipped_or_not_without_its_byte_order_mark(tmp_path: Path, name: str) -> None:
+    data = TEXT.encode()
+    (path := tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    with text_of(path) as file:
+        assert file.read() == TEXT[1:]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [
+        ("cut.gz", gzip.compress(TEXT.encode())[:-20], "it is not gzip, or damaged or cut short"),
+        ("plain.gz", TEXT.encode(), "it is not gzip, or damaged or cut short"),
+        ("late.csv", TEXT.encode() + b"\xff", "not text in UTF-8; the name of a gzipped file must end in .gz"),
+        ("missing.csv", None, "cannot be read: No such file or directory"),
+    ],
+)
+def test_a_file_that_cannot_be_read_to_its_end_is_named_with_the_reason(
+    tmp_path: Path, name: str, data: bytes | None, problem: str
+) -> None:
+    path = tmp_path / name
+    if data is not None:
+        path.write_bytes(data)
+
+    def read() -> None:
+        with text_of(path) as file:
+            for _ in file:
+                pass
+
+    with pytest.raises(DataError) as refusal:
+        read()
+    assert str(refusal.value).startswith(f"{path}: ")
+    assert str(refusal.value).endswith(problem)

@@ -31,7 +31,7 @@ def test_repeated_reports_lose_exactly_what_is_claimed_and_charged(
     epsilon: float, lifetime: float, set_size: int
 ) -> None:
     losses = repeated_losses(replace(METHOD, epsilon=epsilon, lifetime=lifetime, set_size=set_size))
-    assert [each.reports for each in losses] == [1, 2, 3, math.inf]
+    assert [each.about["reports"] for each in losses] == [1, 2, 3, math.inf]
     for each in losses:
         assert each.enumerated == pytest.approx(each.claimed, abs=1e-9)
         assert each.claimed == each.allowed
@@ -66,9 +66,9 @@ def test_a_client_that_ignores_what_is_permanent_is_found(monkeypatch: pytest.Mo
 
 def test_a_change_shows_more_than_either_set_and_ever_more() -> None:
     losses = changing_losses(METHOD)
-    assert [each.enumerated for each in losses] == sorted(each.enumerated for each in losses)
-    assert all(each.enumerated > each.if_constant for each in losses)
-    assert losses[-1].enumerated > 2.0
+    assert [each["enumerated"] for each in losses] == sorted(each["enumerated"] for each in losses)
+    assert all(each["enumerated"] > each["if_constant"] for each in losses)
+    assert losses[-1]["enumerated"] > 2.0
 
 
 def test_methods_of_fresh_reports_have_nothing_to_enumerate() -> None:

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.audit.attacks import Attack
 from stream_ldp.audit.audited import Claim, Exact
 from stream_ldp.audit.enumerate import distribution
-from stream_ldp.audit.lower_bound import CHUNK
+from stream_ldp.audit.oracle_attacks import AttackTarget
 from stream_ldp.audit.output_distribution import largest_loss
-from stream_ldp.mechanisms import Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from stream_ldp.audit.attacks import Attack
     from stream_ldp.collection import Collection
     from stream_ldp.mechanisms import Entropy
 
@@ -53,20 +52,10 @@ class WholeRows:
         )
         return Exact(title="One row of a user", claims=[claim], differences=())
 
-    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
+    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:
         ends = (np.array([[0]]), np.array([[len(self.held) - 1]]))
-        whole = Attack(
-            target="whole rows",
-            neighbours=_NEIGHBOURS,
-            reports=1,
-            values=Values.CONSTANT,
-            claimed=self.claimed,
-            system=_Rows(self, noise),
-            pairs=(ends,),
-            most_trials=None,
-            chunk=CHUNK,
-        )
-        return (whole,)
+        whole = AttackTarget("whole rows", _Rows(self, noise), (ends,))
+        return (whole.attack(neighbours=_NEIGHBOURS, reports=1, claimed=self.claimed),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -503,7 +503,7 @@ class SourcePartition:
                 for segment, counts in segments.items()
             )
             for start, pane in sorted(self._panes.items())
-            for tallies in pane.tallies.values()
+            for tallies in pane.tallies().values()
             for changed in take_changed(tallies, closing=saving or start in closing, room=room)
         ]
         if self._save_records is not None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
 
 
-#: Rows that are counted at a time: their pieces, half a megabyte each, stay in a core's second cache.
-_BLOCK_ROWS = 2**16
+#: Rows that are counted at a time: each table comes into a core's cache once for all of them.
+_BLOCK_ROWS = 2**17
 
 
 class JointLayout:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from stream_ldp.pipeline import open_pane
 from stream_ldp.pipeline.open_pane import OpenPane
 from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.seen_batches import BatchHash
@@ -40,11 +42,22 @@ def test_a_batch_that_does_not_fit_takes_no_room_from_those_after_it() -> None:
 
 def test_a_pane_has_tallies_of_what_has_been_counted_alone() -> None:
     pane = OpenPane(first_offset=0)
-    assert not pane.tallies
+    assert not pane.tallies()
     for first, rows in ((0, np.ones((3, 1), dtype=np.uint8)), (1, np.zeros((2, 1), dtype=np.uint8))):
         pane.count(LAYOUT, rows, counts=np.array([len(rows)]), offsets=np.array([first]))
-    ((fingerprint, tallies),) = pane.tallies.items()
+    ((fingerprint, tallies),) = pane.tallies().items()
     assert fingerprint == LAYOUT.fingerprint
     assert [sum(part.reports for part in each.take_changed(closing=True).values()) for each in tallies.values()] == [
         5
     ]
+
+
+def test_a_pane_counts_what_it_has_gathered_before_it_takes_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_pane, "GATHERED_BYTES", 4)
+    pane, rows = OpenPane(first_offset=0), np.ones((3, 1), dtype=np.uint8)
+    pane.count(LAYOUT, rows, counts=np.array([3]), offsets=np.array([0]))
+    gathered = pane.nbytes
+    pane.count(LAYOUT, rows, counts=np.array([3]), offsets=np.array([1]))
+    wholes = [each.whole for each in LAYOUT.tallies().values()]
+    tables = sum(whole.nbytes for whole in wholes if whole is not None)
+    assert (gathered, pane.nbytes) == (rows.nbytes, tables)

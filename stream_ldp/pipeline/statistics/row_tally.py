@@ -31,6 +31,10 @@ _COUNT_BYTES = 4
 FRAME_BYTES, PLACE_BYTES = 20, 2.2
 
 
+#: Rows are few if so many times as many are fewer than the counts of a table, which a bincount adds up all.
+_FEW = 8
+
+
 def tally_of_rows(bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None = None) -> Tally:
     """Make an empty tally of rows.
 
@@ -64,8 +68,8 @@ class TableTally(_RowTally, WholeTally):
         if not len(rows):
             return
         patterns = self._patterns(rows)
-        if len(patterns) < len(self._counts):
-            np.add.at(self._counts, patterns, 1)
+        if _FEW * len(patterns) < len(self._counts):
+            np.add.at(self._counts, patterns.astype(np.intp), 1)
         else:
             self._counts += np.bincount(patterns, minlength=len(self._counts))
         self._reports += len(rows)

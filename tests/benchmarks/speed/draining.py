@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from aiokafka import AIOKafkaProducer
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -85,6 +86,9 @@ _TOPICS = (
 #: Share of the reports before which a drain is not measured, and number of records that are encoded at a time.
 _BEFORE, _ENCODED = 0.2, 200_000
 
+#: Different reports, which records have in turn: as many as fill the tables, and the caches, of real ones.
+_DIFFERENT = 100_000
+
 
 class GroupedWorker(WorkerProcess):
     """A worker process in a group of its own, which begins at the beginning of the topic."""
@@ -113,11 +117,14 @@ def rows(scale: float, rounds: int) -> Iterator[dict[str, Any]]:
             some = replace(topic, records=round(scale * topic.records))
             (Path(directory) / str(place)).mkdir()
             deployment = asyncio.run(_made(Path(directory) / str(place), kafka.bootstrap, some))
-            yield from _compared(deployment, some, rounds)
+            yield from _compared(deployment, some, rounds, log=kafka.data / "log")
 
 
-def _compared(deployment: Deployment, drain: _Topic, rounds: int) -> Iterator[dict[str, Any]]:
-    """Compare a worker with its peers."""
+def _compared(deployment: Deployment, drain: _Topic, rounds: int, *, log: Path) -> Iterator[dict[str, Any]]:
+    """Compare a worker with its peers.
+
+    log: the directory in which the broker keeps all topics.
+    """
     records, reports = drain.records, drain.reports
     topic = deployment.names.reports(deployment.collection.name)
 
@@ -126,7 +133,7 @@ def _compared(deployment: Deployment, drain: _Topic, rounds: int) -> Iterator[di
         return lambda: json.loads(subprocess.run([*command, str(records)], check=True, capture_output=True).stdout)
 
     ways = {
-        "now": lambda: drained(deployment, records * reports, reports),
+        "now": lambda: drained(deployment, records * reports, reports, log=log),
         "bare aiokafka getmany": other("bare", records),
         "Faust agent that sums lengths": other("summing-agent", max(1, records // 25)),
     }
@@ -143,6 +150,12 @@ def _compared(deployment: Deployment, drain: _Topic, rounds: int) -> Iterator[di
             "unit": "us a batch",
             **compared(times.pop("now"), times),
         }
+    sent = [each["sent"] / each["seconds"] / 1e6 for each in found["now"]]
+    yield {
+        "work": f"partials that a worker sends while it drains {drain}",
+        "unit": "MB a second",
+        **compared(sent, {}),
+    }
     answers = [answered(deployment, records * reports) for _ in range(rounds)]
     yield {
         "work": f"/livez of a worker that drains {drain}, p99",
@@ -178,14 +191,15 @@ async def deployed(
 def encoded(deployment: JointDeployment, records: int, *, reports: int, first: int = 0) -> list[bytes]:
     """Encode so many batches of this moment, whose ids are numbers from `first` on."""
     collection, time_ms = deployment.collection, time.time_ns() // 1_000_000
-    rows = rows_of(collection, reports)
+    rows = rows_of(collection, _DIFFERENT // reports * reports)
+    in_turn = np.split(rows, len(rows) // reports)
     return [
         wire.encode(
             wire.Batch(
                 fingerprint=collection.fingerprint,
                 batch_id=number.to_bytes(16, "little"),
                 time_ms=time_ms,
-                rows=rows,
+                rows=in_turn[number % len(in_turn)],
             )
         )
         for number in range(first, first + records)
@@ -208,20 +222,32 @@ async def fill(deployment: JointDeployment, values: Sequence[bytes], *, partitio
         await producer.stop()
 
 
-def drained(deployment: Deployment, total: int, reports: int) -> dict[str, float]:
-    """Drain by a worker; measured from the first look that finds enough of it counted to the last before the end."""
-    looks: list[tuple[float, float, float]] = []
+def drained(deployment: Deployment, total: int, reports: int, *, log: Path | None = None) -> dict[str, float]:
+    """Drain by a worker; measured from the first look that finds enough of it counted to the last before the end.
+
+    log: the directory in which the broker keeps all topics, to measure the bytes of partials.
+    """
+    looks: list[tuple[float, float, float, int]] = []
+    partials = deployment.names.partials
 
     def look(now: float, values: tuple[float, float]) -> None:
         if values[0] > _BEFORE * total:
-            looks.append((now, *values))
+            sent = sum(file.stat().st_size for file in log.glob(f"{partials}-*/*.log")) if log else 0
+            looks.append((now, *values, sent))
 
     with GroupedWorker(deployment) as worker:
         _watch(worker, total, look)
     # The last look is at the end, which may have been long before: it counts only where there is no other.
     *looks, end = looks
-    (began, first, worked), (ended, last, works) = (looks[0], looks[-1]) if len(looks) > 1 else ((0.0, 0.0, 0.0), end)
-    return {"records": (last - first) / reports, "seconds": ended - began, "processor": works - worked}
+    (began, first, worked, had), (ended, last, works, has) = (
+        (looks[0], looks[-1]) if len(looks) > 1 else ((0.0, 0.0, 0.0, 0), end)
+    )
+    return {
+        "records": (last - first) / reports,
+        "seconds": ended - began,
+        "processor": works - worked,
+        "sent": has - had,
+    }
 
 
 def answered(deployment: Deployment, total: int) -> tuple[float, float]:

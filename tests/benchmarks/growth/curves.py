@@ -96,7 +96,10 @@ def _counting(collection: JointCollection, *, records: int, reports: int, partit
 
     def count() -> None:
         for partition, part in enumerate(parts):
-            SourcePartition(collection, layout, partition=partition).count(range(len(part)), [0] * len(part), part)
+            state = SourcePartition(collection, layout, partition=partition)
+            state.take_changes()  # the claim of the partition
+            state.count(range(len(part)), [0] * len(part), part)
+            state.take_changes()  # which counts what has been gathered
 
     return lambda: 1e6 * _seconds(count) / records
 
@@ -160,6 +163,7 @@ def _memory(scale: float) -> Iterator[tuple[int, Callable[[], float]]]:
 
         def grown(records: int = max(1, round(scale * batches))) -> float:
             state = SourcePartition(collection, layout, partition=0)
+            state.take_changes()  # the claim of the partition
             tracemalloc.start()
             for begin in range(0, records, _RECORDS):
                 values = [
@@ -174,6 +178,7 @@ def _memory(scale: float) -> Iterator[tuple[int, Callable[[], float]]]:
                     for number in range(begin, min(records, begin + _RECORDS))
                 ]
                 state.count(range(begin, begin + len(values)), [0] * len(values), values)
+                state.take_changes()  # which counts what has been gathered
             del values
             held = tracemalloc.get_traced_memory()[0]
             tracemalloc.stop()

@@ -88,7 +88,10 @@ def _decoding(collection: JointCollection, reports: int) -> Comparison:
     offsets, appended = range(_RECORDS), [0] * _RECORDS
 
     def turn() -> object:
-        return SourcePartition(collection, layout, partition=0).count(offsets, appended, records)
+        state = SourcePartition(collection, layout, partition=0)
+        state.take_changes()  # the claim of the partition
+        state.count(offsets, appended, records)
+        return state.take_changes()  # which counts what has been gathered
 
     return Comparison(
         work=f"decoding and counting batches of {reports}, {_shape(collection)} values, 5 pairs",

@@ -26,7 +26,7 @@ from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.rows import COLUMNS, CONNECT_SCHEMA
 from stream_ldp.pipeline.solver_state import HEADER as STATE_HEADER
 from stream_ldp.schemas.messages import MESSAGES, ROUNDS, message_schema
-from stream_ldp.schemas.openapi import column_schema
+from stream_ldp.schemas.openapi import TEXT, closed, column_schema
 
 ASYNCAPI = "3.0.0"
 
@@ -35,7 +35,6 @@ _Json = dict[str, Any]
 _NAMES = TopicNames(prefix="{prefix}")
 _COLLECTION = "{collection}"
 
-_TEXT = {"type": "string"}
 _FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "of the collection, hexadecimal"}
 _NUMBER = {"type": "string", "pattern": "^[0-9]+$"}
 #: Version of Kafka's bindings.
@@ -319,9 +318,9 @@ def _binary_messages() -> _Json:
             "headers": _header_schema(
                 DEAD_LETTER,
                 reason={"enum": [each.value for each in Reason]},
-                detail=_TEXT,
-                **{"source-topic": _TEXT, "source-partition": _NUMBER, "source-offset": _NUMBER},
-                collection=_TEXT,
+                detail=TEXT,
+                **{"source-topic": TEXT, "source-partition": _NUMBER, "source-offset": _NUMBER},
+                collection=TEXT,
                 fingerprint=_FINGERPRINT,
             ),
             "payload": {"type": "string", "format": "binary"},
@@ -330,34 +329,23 @@ def _binary_messages() -> _Json:
             "contentType": _media(ROW),
             "summary": "One cell of a final answer; the key is fingerprint, series, window_start and cell_labels",
             "headers": _header_schema(ROW),
-            "payload": {
-                "type": "object",
-                "properties": {name: column_schema(name) for name in COLUMNS},
-                "required": list(COLUMNS),
-                "additionalProperties": False,
-            },
+            "payload": closed({name: column_schema(name) for name in COLUMNS}),
         },
         "ConnectRow": {
             "contentType": _media(CONNECT_ROW),
             "summary": "The same row with the schema of Kafka Connect, and times in milliseconds since 1970",
             "headers": _header_schema(CONNECT_ROW),
-            "payload": {
-                "type": "object",
-                "properties": {
+            "payload": closed(
+                {
                     "schema": {"const": CONNECT_SCHEMA},
-                    "payload": {
-                        "type": "object",
-                        "properties": {
+                    "payload": closed(
+                        {
                             name: {"type": "integer"} if kind == "time" else column_schema(name)
                             for name, kind in COLUMNS.items()
-                        },
-                        "required": list(COLUMNS),
-                        "additionalProperties": False,
-                    },
-                },
-                "required": ["schema", "payload"],
-                "additionalProperties": False,
-            },
+                        }
+                    ),
+                }
+            ),
         },
         "Registration": {
             "contentType": _media(REGISTRATION),

@@ -19,6 +19,8 @@ OPENAPI = "3.1.0"
 
 _Json = dict[str, Any]
 
+TEXT: _Json = {"type": "string"}
+
 
 def _ref(name: str) -> _Json:
     return {"$ref": f"#/components/schemas/{name}"}
@@ -28,6 +30,16 @@ def _any_of(names: Iterable[str]) -> _Json:
     """Return the schema of what is one of these."""
     first, *others = map(_ref, names)
     return {"anyOf": [first, *others]} if others else first
+
+
+def closed(properties: _Json, **others: Any) -> _Json:
+    """Return the schema of an object that has all of these properties, and no others."""
+    required = {"required": list(properties), "additionalProperties": False}
+    return {"type": "object", "properties": properties, **required, **others}
+
+
+def _list(items: _Json, **others: Any) -> _Json:
+    return {"type": "array", "items": items, **others}
 
 
 def _answer(description: str, schema: _Json, *, media: str = "application/json", **others: Any) -> _Json:
@@ -60,7 +72,7 @@ def _document(title: str, description: str, paths: _Json, **components: _Json) -
 _PROBLEMS = {
     "type": "object",
     "description": "Why the process is not as it should be; one sentence each, none if it is",
-    "properties": {"problems": {"type": "array", "items": {"type": "string"}}},
+    "properties": {"problems": _list(TEXT)},
     "additionalProperties": False,
     "examples": [{"problems": []}],
 }
@@ -72,8 +84,8 @@ _METRICS: _Json = {
             "200": {
                 "description": "In the text format of Prometheus, or that of OpenMetrics where `Accept` asks for it",
                 "content": {
-                    "text/plain": {"schema": {"type": "string"}},
-                    "application/openmetrics-text": {"schema": {"type": "string"}},
+                    "text/plain": {"schema": TEXT},
+                    "application/openmetrics-text": {"schema": TEXT},
                 },
             }
         },
@@ -99,7 +111,7 @@ def admin_port() -> _Json:
     unauthorized = {
         "description": "The worker has a token (`admin_token_file`), and this request does not bring it",
         "headers": {"WWW-Authenticate": {"required": True, "schema": {"const": "Bearer"}}},
-        "content": {"text/plain": {"schema": {"type": "string"}}},
+        "content": {"text/plain": {"schema": TEXT}},
     }
     get: _Json = _METRICS["get"]
     responses = get["responses"] | {"401": unauthorized}
@@ -117,15 +129,7 @@ def admin_port() -> _Json:
     )
 
 
-_REFUSAL = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string", "description": "for programs"},
-        "detail": {"type": "string", "description": "for people"},
-    },
-    "required": ["reason", "detail"],
-    "additionalProperties": False,
-}
+_REFUSAL = closed({"reason": TEXT | {"description": "for programs"}, "detail": TEXT | {"description": "for people"}})
 _REFUSALS = {
     "400": "A worker would not count the batch; the reason is one of those of dead letters",
     "401": "A known bearer token is needed",
@@ -153,6 +157,11 @@ _REASONS: dict[str, list[str]] = {
 _LATER = {
     "Retry-After": {"description": "Seconds", "required": True, "schema": {"type": "integer", "minimum": 1}},
 }
+_NAME = {"name": "name", "in": "path", "required": True, "schema": TEXT}
+
+
+def _busy(description: str) -> _Json:
+    return _answer(description, _ref("Refusal")) | {"headers": _LATER}
 
 
 def _refusals(*statuses: str) -> _Json:
@@ -175,23 +184,12 @@ def gateway() -> _Json:
     for schema in rounds.values():
         for keyword in ("$schema", "$id"):
             schema.pop(keyword)
-    taken = {
-        "type": "object",
-        "properties": {"reports": {"type": "integer", "minimum": 1, "description": "number of reports in the batch"}},
-        "required": ["reports"],
-        "additionalProperties": False,
-        "examples": [{"reports": 1000}],
-    }
-    known = {
-        "type": "object",
-        "properties": {
-            "name": {"type": "string"},
-            "kind": {"enum": list(KINDS)},
-            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
-        },
-        "required": ["name", "kind", "fingerprint"],
-        "additionalProperties": False,
-    }
+    taken = closed(
+        {"reports": {"type": "integer", "minimum": 1, "description": "number of reports in the batch"}},
+        examples=[{"reports": 1000}],
+    )
+    fingerprint = TEXT | {"pattern": "^[0-9a-f]{32}$"}
+    known = closed({"name": TEXT, "kind": {"enum": list(KINDS)}, "fingerprint": fingerprint})
     post = {
         "operationId": "report",
         "summary": "Report a batch; the answer comes once the brokers have it",
@@ -220,7 +218,7 @@ def gateway() -> _Json:
                 "get": _get(
                     "file",
                     "Show the file of a collection as it is",
-                    _answer("YAML", {"type": "string"}, media="application/yaml"),
+                    _answer("YAML", TEXT, media="application/yaml"),
                     "404",
                 ),
             },
@@ -260,33 +258,34 @@ def gateway() -> _Json:
             "/livez": _probe("livez", "Whether the process should be left alone"),
             "/readyz": _probe("readyz", "Whether batches are taken"),
         },
-        parameters={
-            "name": {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}},
-        },
+        parameters={"name": _NAME},
         schemas={
-            "Collections": {
-                "type": "object",
-                "properties": {"collections": {"type": "array", "items": known}},
-                "required": ["collections"],
-                "additionalProperties": False,
-            },
+            "Collections": closed({"collections": _list(known)}),
             "Problems": _PROBLEMS,
             "Refusal": _REFUSAL,
             **rounds,
-            "Rounds": {
-                "type": "object",
-                "properties": {"rounds": {"type": "array", "items": _any_of(rounds)}},
-                "required": ["rounds"],
-                "additionalProperties": False,
-            },
+            "Rounds": closed({"rounds": _list(_any_of(rounds))}),
             "Taken": taken,
         },
         securitySchemes={"token": {"type": "http", "scheme": "bearer"}},
     )
 
 
+def _query(
+    name: str, summary: str, parameters: dict[str, tuple[_Json, str]], answer: _Json, refusals: _Json
+) -> _Json:
+    """Describe a query about a collection of the page."""
+    get = _get(name, summary, answer)
+    asked = [
+        {"name": name, "in": "query", "schema": schema, "description": text}
+        for name, (schema, text) in parameters.items()
+    ]
+    responses = get.pop("responses") | refusals
+    return {"parameters": [_NAME], "get": get | {"parameters": asked, "responses": responses}}
+
+
 _COLUMN_TYPES: _Json = {
-    "text": {"type": "string"},
+    "text": TEXT,
     "time": {"type": "string", "format": "date-time"},
     "integer": {"type": "integer"},
     "number": {"type": "number"},
@@ -304,84 +303,48 @@ def _answers() -> _Json:
     """Describe the query for final answers."""
     parameters: dict[str, tuple[_Json, str]] = {
         "of": (
-            {"type": "string"},
+            TEXT,
             "attributes whose marginal distribution is wanted, by commas; all numbers without it",
         ),
-        "given": ({"type": "string"}, "attributes for each of whose values the distribution of `of` is wanted"),
+        "given": (TEXT, "attributes for each of whose values the distribution of `of` is wanted"),
         "between": (
-            {"type": "array", "items": {"type": "string"}},
+            _list(TEXT),
             "two numbers, such as `20,40`: the share of users between them, and their mean, for attributes with a "
             "range. With names, such as `age=20,40`, as often as there are numbers: the share of users of whom all "
             "are between theirs",
         ),
-        "series": ({"type": "string"}, "one series, such as an estimate, by its name"),
-        "since": ({"type": "string"}, "earliest start of a window: ISO 8601, or milliseconds since 1970"),
-        "until": ({"type": "string"}, "latest end of a window, likewise"),
+        "series": (TEXT, "one series, such as an estimate, by its name"),
+        "since": (TEXT, "earliest start of a window: ISO 8601, or milliseconds since 1970"),
+        "until": (TEXT, "latest end of a window, likewise"),
         "limit": ({"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT}, "answers on a page"),
         "format": ({"enum": list(MEDIA), "default": "json"}, "form of the rows"),
     }
-    found = {
-        "type": "object",
-        "properties": {
-            "collection": {"type": "string"},
+    found = closed(
+        {
+            "collection": TEXT,
             "oldest": {"type": ["string", "null"], "description": "start of the oldest window that is kept here"},
             "next_since": {"type": ["string", "null"], "description": "`since` of the next page; null on the last"},
-            "rows": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {name: column_schema(name) for name in COLUMNS},
-                    "required": list(COLUMNS),
-                    "additionalProperties": False,
-                },
-            },
-        },
-        "required": ["collection", "oldest", "next_since", "rows"],
-        "additionalProperties": False,
-    }
+            "rows": _list(closed({name: column_schema(name) for name in COLUMNS})),
+        }
+    )
     answer = _answer("Rows, one a cell; the header `Link` leads to the next page", found)
-    answer["content"] |= {MEDIA["csv"]: {"schema": {"type": "string"}}, MEDIA["parquet"]: {"schema": {}}}
+    answer["content"] |= {MEDIA["csv"]: {"schema": TEXT}, MEDIA["parquet"]: {"schema": {}}}
     refusals = {
         "304": {"description": "The rows have the `ETag` of `If-None-Match`"},
         "400": _answer("A parameter is wrong, or no answer has such attributes", _ref("Refusal")),
         "404": _answer("The page shows no such collection", _ref("Refusal")),
         "501": _answer("pyarrow, which writes Parquet, is not installed there", _ref("Refusal")),
-        "503": _answer("As many queries are answered as may be at once", _ref("Refusal")) | {"headers": _LATER},
+        "503": _busy("As many queries are answered as may be at once"),
     }
-    get = {
-        "operationId": "answers",
-        "summary": "The final answers that the page keeps, as rows",
-        "parameters": [
-            {"name": name, "in": "query", "schema": schema, "description": text}
-            for name, (schema, text) in parameters.items()
-        ],
-        "responses": {"200": answer, **refusals},
-    }
-    return {
-        "parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}],
-        "get": get,
-    }
+    return _query("answers", "The final answers that the page keeps, as rows", parameters, answer, refusals)
 
 
 def _sentences() -> _Json:
     """Describe in sentences the finals that the same parameters choose as rows."""
     described = _answers()
-    said = {
-        "type": "object",
-        "properties": {
-            "series": {"type": "string"},
-            "window_start": {"type": "string", "format": "date-time"},
-            "sentences": {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3},
-        },
-        "required": ["series", "window_start", "sentences"],
-        "additionalProperties": False,
-    }
-    found = {
-        "type": "object",
-        "properties": {"collection": {"type": "string"}, "answers": {"type": "array", "items": said}},
-        "required": ["collection", "answers"],
-        "additionalProperties": False,
-    }
+    sentences = _list(TEXT, minItems=3, maxItems=3)
+    said = closed({"series": TEXT, "window_start": _COLUMN_TYPES["time"], "sentences": sentences})
+    found = closed({"collection": TEXT, "answers": _list(said)})
     get = described["get"]
     responses = {"200": _answer("What they say", found)} | {
         status: text for status, text in get["responses"].items() if status in ("400", "404")
@@ -412,48 +375,24 @@ def _plan() -> _Json:
             "another number of values or items",
         ),
     }
-    section = {
-        "type": "object",
-        "properties": {
-            "title": {"type": "string"},
-            "columns": {"type": "array", "items": {"type": "string"}},
-            "rows": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
-            "notes": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["title", "columns", "rows", "notes"],
-        "additionalProperties": False,
-    }
-    found = {
-        "type": "object",
-        "properties": {
-            "collection": {"type": "string"},
+    section = closed({"title": TEXT, "columns": _list(TEXT), "rows": _list(_list(TEXT)), "notes": _list(TEXT)})
+    found = closed(
+        {
+            "collection": TEXT,
             "kind": {"enum": list(KINDS)},
             "epsilon": {"type": ["object", "null"], "description": "the one that can be changed; null for none"},
             "values": {"type": ["integer", "null"], "description": "how many there are; null where none are listed"},
             "mechanism": {"type": "object"},
-            "sections": {"type": "array", "items": section},
-        },
-        "required": ["collection", "kind", "epsilon", "values", "mechanism", "sections"],
-        "additionalProperties": False,
+            "sections": _list(section),
+        }
+    )
+    summary = "What answers cost and how exact they are, as `stream-ldp plan` prints it"
+    refusals = {
+        "400": _answer("The collection cannot be so", _ref("Refusal")),
+        "404": _answer("This page plans no such collection", _ref("Refusal")),
+        "503": _busy("As many queries are answered as may be at once"),
     }
-    get = {
-        "operationId": "plan",
-        "summary": "What answers cost and how exact they are, as `stream-ldp plan` prints it",
-        "parameters": [
-            {"name": name, "in": "query", "schema": schema, "description": text}
-            for name, (schema, text) in parameters.items()
-        ],
-        "responses": {
-            "200": _answer("The plan", found),
-            "400": _answer("The collection cannot be so", _ref("Refusal")),
-            "404": _answer("This page plans no such collection", _ref("Refusal")),
-            "503": _answer("As many queries are answered as may be at once", _ref("Refusal")) | {"headers": _LATER},
-        },
-    }
-    return {
-        "parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}],
-        "get": get,
-    }
+    return _query("plan", summary, parameters, _answer("The plan", found), refusals)
 
 
 def _require_token(paths: _Json) -> None:
@@ -463,7 +402,7 @@ def _require_token(paths: _Json) -> None:
         get = path["get"]
         get["security"] = [{}, {"token": []}, {"password": []}]
         get["responses"]["401"] = _answer(text, _ref("Refusal")) | {
-            "headers": {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}}}
+            "headers": {"WWW-Authenticate": {"required": True, "schema": TEXT}}
         }
 
 
@@ -478,19 +417,16 @@ def page() -> _Json:
         _answer(
             "Server-sent events: first a `snapshot`, whose data is a Snapshot, then an `answer` each, whose data is "
             "an answer as it is on its topic",
-            {"type": "string"},
+            TEXT,
             media="text/event-stream",
         ),
     )
     busy = "The answers are shown to as many browsers as may be at once; come back after `Retry-After`"
-    events["responses"]["503"] = _answer(busy, _ref("Refusal")) | {"headers": _LATER}
-    paths: _Json = {
-        "/": {"get": _get("page", "The page", _answer("HTML", {"type": "string"}, media="text/html"))},
-        "/events": {"get": events},
-    }
-    html = _answer("HTML", {"type": "string"}, media="text/html")
+    events["responses"]["503"] = _busy(busy)
+    html = _answer("HTML", TEXT, media="text/html")
+    paths: _Json = {"/": {"get": _get("page", "The page", html)}, "/events": {"get": events}}
     paths["/plan"] = {"get": _get("plan_page", "The page with plans", html)}
-    known = {"type": "object", "properties": {"collections": {"type": "array", "items": {"type": "string"}}}}
+    known = {"type": "object", "properties": {"collections": _list(TEXT)}}
     paths["/v1/collections"] = {"get": _get("planned", "The collections that are planned", _answer("Names", known))}
     paths["/v1/collections/{name}/answers"] = _answers()
     paths["/v1/collections/{name}/sentences"] = _sentences()
@@ -498,10 +434,10 @@ def page() -> _Json:
     for name in files:
         kind = media[name[name.rindex(".") :]]
         paths[f"/static/{name}"] = {
-            "get": _get(name.replace(".", "_"), "A part of the page", _answer(name, {"type": "string"}, media=kind))
+            "get": _get(name.replace(".", "_"), "A part of the page", _answer(name, TEXT, media=kind))
         }
     _require_token(paths)
-    lives = _answer("It does", {"type": "string"}, media="text/plain")
+    lives = _answer("It does", TEXT, media="text/plain")
     paths["/livez"] = {"get": _get("livez", "Whether it serves", lives)}
     names = ", ".join(message.__name__ for message in MESSAGES if message not in ROUNDS)
     text = {name: {"type": "string", "description": "as its file has it"} for name in ("title", "question")}
@@ -513,19 +449,16 @@ def page() -> _Json:
         paths,
         schemas={
             "Refusal": _REFUSAL,
-            "Snapshot": {
-                "type": "object",
-                "properties": {
+            "Snapshot": closed(
+                {
                     "collections": {"type": "object", "additionalProperties": collection},
                     "answers": {
                         "type": "array",
                         "description": f"Answers, the oldest first, by the schema of their kind: {names}",
                         "items": {"type": "object", "required": ["schema_version", "collection", "final"]},
                     },
-                },
-                "required": ["collections", "answers"],
-                "additionalProperties": False,
-            },
+                }
+            ),
         },
         securitySchemes={
             "token": {"type": "http", "scheme": "bearer"},

@@ -41,7 +41,7 @@ TYPE_TESTS = {
     "cli/record_description.py: CutOff": "a record of the partials topic may be a decision of the merge",
     "cli/record_description.py: Saved": "a record of the partials topic is a partial, a watermark or saved",
     "cli/record_description.py: Watermark": "a record of the partials topic is a partial or a watermark",
-    "client/sender.py: Collection": "applications give anything",
+    "client/reporter.py: Collection": "applications give anything",
     "client/subscriber.py: Collection": "applications give a collection or its name",
     "deferred.py: Deferred": "a table has objects and places of objects",
     "kafka/fetching.py: Columns": "aiokafka's loop gives what its parser makes, or columns in its place",

@@ -13,7 +13,7 @@ from aiohttp import web
 from confluent_kafka import Producer
 
 from stream_ldp import load_collection
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import now_ms
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.kafka.embedded.mock import EmbeddedMock

@@ -18,7 +18,7 @@ from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.record_description import time_text
 from stream_ldp.cli.running import run_operation
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import now_ms
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Producer, Record

@@ -16,7 +16,7 @@ from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.running import run_operation
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import now_ms
 from stream_ldp.kafka.access import Operation
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.connection import BrokerUnreachable

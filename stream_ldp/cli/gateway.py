@@ -18,7 +18,7 @@ from stream_ldp.cli.inputs.table import text_of
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
 from stream_ldp.cli.running import quick_loop, run_client, until_signal
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import now_ms
 from stream_ldp.errors import DataError
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source

@@ -18,8 +18,7 @@ from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client, spent_line, until_signal
 from stream_ldp.client.errors import DeliveryError
-from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of, rounds_of

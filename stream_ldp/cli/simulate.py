@@ -24,8 +24,7 @@ from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.truth import TruthTally
-from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.collection.records import Missing
 from stream_ldp.kafka.log import LogReader, existing_topics
 from stream_ldp.kafka.settings import Settings

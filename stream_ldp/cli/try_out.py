@@ -25,8 +25,7 @@ from stream_ldp.cli.one_report import one_report
 from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.truth import TruthTally
-from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.collection.records import CollectionOfRecords, Missing
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.kinds import kind_of, load_collection, load_solver

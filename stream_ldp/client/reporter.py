@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.client.batcher import Batcher, most_reports
 from stream_ldp.client.many_users import counted_rows, report_refused, require_users
+from stream_ldp.client.outbox import Outbox
 from stream_ldp.client.perturber import Perturber
-from stream_ldp.client.sender import Sender, now_ms, require_collection
+from stream_ldp.client.registration import RegistrationCheck
+from stream_ldp.collection import Collection
 from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger import TurnTaken
 from stream_ldp.ledger.ledger_file import PrivacyLedger
@@ -18,6 +22,7 @@ from stream_ldp.mechanisms import OSEntropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
     import numpy as np
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
     from stream_ldp.client.respondent import Respondent
     from stream_ldp.client.respondents import Respondents
     from stream_ldp.client.round_feed import RoundFeed
-    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.ledger.receipt import Receipt
     from stream_ldp.mechanisms import Entropy
@@ -35,7 +39,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Reporter(Sender):
+def now_ms() -> int:
+    """Return the time of day, in milliseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class Reporter:
     """A reporter sends reports to a collection of any kind.
 
         secret, ledger = load_or_create_user("/home/ada/secret", terms=Terms(budget=4.0))
@@ -113,21 +122,32 @@ class Reporter(Sender):
             ValueError: the secret is malformed, the ledger belongs to a user with another secret, or there is none
                 and the collection asks in rounds.
         """
-        kind = kind_of(require_collection(collection, client=self))
+        if not isinstance(collection, Collection):
+            # Not what was given, which may be a record.
+            raise TypeError(
+                "Reporter: give a collection, as load_collection reads it from a file, not a "
+                f"{type(collection).__name__}"
+            )
+        kind = kind_of(collection)
         if kind.rounds is not None and secret is not None and ledger is None:
             raise ValueError(
                 f"{collection.name} asks in rounds, and only a ledger remembers which have had a report: "
                 "Reporter(..., ledger=ledger), with the secret and the ledger of load_or_create_user"
             )
         ledger = _ledger_of(secret, ledger)
-        super().__init__(
-            collection,
+        self._entropy = entropy or OSEntropy()
+        self._uncounted = entropy is None
+        self._clock = clock
+        self._outbox = Outbox(
+            settings.topic_names.reports(collection.name),
             settings=settings,
-            entropy=entropy,
-            clock=clock,
             max_in_flight=max_in_flight,
             delivery_timeout=delivery_timeout,
         )
+        self._registration = RegistrationCheck(collection, settings=settings)
+        # What is opened and closed with the block beside the outbox.
+        self._also: Sequence[AbstractAsyncContextManager[Any]] = ()
+        self._connections = AsyncExitStack()
         self._collection: Any = collection
         self._in_rounds = kind.rounds is not None
         self._settings = settings
@@ -167,8 +187,19 @@ class Reporter(Sender):
         self._open = False
 
     async def __aenter__(self) -> Self:
-        """Connect; see `Sender`, also for what it raises."""
-        await super().__aenter__()
+        """Connect, and compare the collection with the registered one.
+
+        Raises:
+            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+            MissingTopic: a topic of the collection does not exist.
+            WrongCollection: the collection is not the one that is registered.
+            RegistryError: the registry cannot be read.
+        """
+        async with AsyncExitStack() as opened:
+            for each in (self._outbox, *self._also):
+                await opened.enter_async_context(each)
+            await self._registration.check()
+            self._connections = opened.pop_all()
         self._open = True
         return self
 
@@ -188,9 +219,14 @@ class Reporter(Sender):
         finally:
             if self._timer is not None:
                 self._timer.cancel()
-            await super().__aexit__(kind, error, traceback)
+            await self._connections.aclose()
         if self._respondent is not None:
             self._respondent.raise_failure()
+
+    @property
+    def acknowledged(self) -> int:
+        """Number of reports that the brokers have acknowledged."""
+        return self._outbox.acknowledged
 
     @property
     def receipt(self) -> Receipt | None:
@@ -423,6 +459,15 @@ class Reporter(Sender):
             spread=self._spread,
             max_reports=self._max_reports,
         )
+
+    def _warn_untracked(self) -> None:
+        """Warn once that nobody tracks the budgets of these users, unless they are simulated."""
+        if self._uncounted:
+            self._uncounted = False
+            log.warning(
+                "privacy budgets are not tracked, since no ledgers were given, so a user may report again and again: "
+                "give `ledgers`, or track budgets where the users are"
+            )
 
     async def flush(self) -> int:
         """Send what is gathered and wait until all of it is acknowledged.

@@ -159,7 +159,7 @@ class Gateway:
     async def connected(self) -> AsyncIterator[None]:
         """Connect to the brokers, and disconnect at the end of the block.
 
-        It raises what `Sender` raises for a collection whose topic is missing or which is another one.
+        It raises what `Reporter` raises for a collection whose topic is missing or which is another one.
         """
         await check_connection(self._settings)
         try:

@@ -20,7 +20,7 @@ from stream_ldp.collection import milliseconds
 from stream_ldp.collection.located import meant
 from stream_ldp.kafka.group_names import GroupNames
 from stream_ldp.kafka.regions import checked_region, waits_of
-from stream_ldp.kafka.security import SaslMechanism, SecurityProtocol, hide_secrets, tls_context
+from stream_ldp.kafka.security import SaslMechanism, SecurityProtocol, hide_secrets
 from stream_ldp.kafka.settings_sources import (
     ENVIRONMENT_PREFIX,
     SettingsError,
@@ -31,6 +31,7 @@ from stream_ldp.kafka.settings_sources import (
     unknown_variables,
     variable,
 )
+from stream_ldp.kafka.tls import tls_context
 
 if TYPE_CHECKING:
     import ssl
@@ -551,7 +552,7 @@ class Settings(BaseSettings):
             options["sasl_mechanism"] = self.sasl_mechanism.value
             if self.sasl_token_file is not None:
                 # Imported here, since a program that only reads settings need not wait for the import of aiokafka.
-                from stream_ldp.kafka.security import TokenFile  # noqa: PLC0415
+                from stream_ldp.kafka.token_file import TokenFile  # noqa: PLC0415
 
                 return {**options, "sasl_oauth_token_provider": TokenFile(self.sasl_token_file)}
             options["sasl_plain_username"] = self.sasl_username

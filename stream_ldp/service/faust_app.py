@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import faust
 from faust.auth import OAuthCredentials, SASLCredentials, SSLCredentials
 
-from stream_ldp.kafka.security import TokenFile
+from stream_ldp.kafka.token_file import TokenFile
 from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.service.faust_transport import MAX_RECORDS, WorkerTransport, records_of

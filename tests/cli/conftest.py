@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import now_ms
 from stream_ldp.sets.collection import ItemCollection
 from tests.client.fakes import FakeBroker
 from tests.client.items import film_round, films, films_text, reports_sent

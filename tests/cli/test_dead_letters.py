@@ -11,7 +11,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import now_ms
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.producer import Producer

@@ -19,8 +19,7 @@ from typer.testing import Result
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import refusals_shown, simulate
 from stream_ldp.cli.simulation.truth import Truth, Users
-from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import load_collection

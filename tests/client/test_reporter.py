@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from typing import Any
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,17 +15,23 @@ from aiokafka.errors import MessageSizeTooLargeError
 from stream_ldp.client.errors import DeliveryError, MissingTopic
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.ledger.ledger_file import LooserTerms, PrivacyLedger
 from stream_ldp.ledger.terms import Assumption, LinkingRefused, Terms
-from stream_ldp.mechanisms import GivenWords, SeededEntropy
+from stream_ldp.mechanisms import GivenWords, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import kafka_in_memory
 from tests.client.examples import MINUTE_MS, collection_of
 from tests.client.fakes import FakeBroker
+from tests.client.items import films
 from tests.client.reports import RECORD, SECRET, reporter, unlimited, users
 from tests.in_memory import START_MS
 from tests.toy import Coins, Share
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
 
 LINKED = JointCollection.model_validate(collection_of().document | {"linked": 2 * MINUTE_MS})
 PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
@@ -318,3 +325,65 @@ async def test_a_reporter_and_a_subscriber_serve_a_kind_that_the_package_does_no
             (share,) = [each async for each in shares]
     assert isinstance(share, Share)
     assert abs(share.share - 0.7) < 0.03
+
+
+def connected(other: AbstractAsyncContextManager[None]) -> Reporter:
+    """A reporter that opens and closes another connection, too."""
+    made = Reporter(collection_of(), settings=Settings.load(brokers="nowhere:1"), delivery_timeout=1.0)
+    made._also = [other]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("survey.yaml", "Reporter: give a collection, as load_collection .*, not a str"),
+        ({"bathing": "no"}, "Reporter: give a collection, as load_collection .*, not a dict"),
+    ],
+)
+def test_a_reporter_says_what_it_takes_in_place_of_a_path_or_a_record(given: Any, told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        Reporter(given, settings=Settings())
+
+
+def test_a_reporter_to_rounds_needs_a_ledger() -> None:
+    with pytest.raises(ValueError, match=r"films asks in rounds, and only a ledger remembers"):
+        Reporter(films(), settings=Settings(), secret=bytes(32))
+
+
+async def test_if_another_connection_cannot_be_opened_the_producer_is_closed(broker: FakeBroker) -> None:
+    @asynccontextmanager
+    async def closed() -> AsyncIterator[None]:
+        raise ConnectionError
+        yield
+
+    with pytest.raises(ConnectionError):
+        await connected(closed()).__aenter__()
+    assert broker.stopped == ["producer"]
+
+
+async def test_if_another_connection_fails_as_it_closes_the_producer_is_closed_too(broker: FakeBroker) -> None:
+    @asynccontextmanager
+    async def brittle() -> AsyncIterator[None]:
+        yield
+        assert broker.stopped == [], "what was opened last is closed first"
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        async with connected(brittle()):
+            pass
+    assert broker.stopped == ["producer"]
+
+
+async def test_untracked_budgets_are_warned_about_once_unless_users_are_simulated(
+    broker: FakeBroker, own_log: pytest.LogCaptureFixture
+) -> None:
+    async with reporter() as sender:
+        for _ in range(3):
+            await sender.report_many(users(2), secrets=None)
+    assert [record.levelname for record in own_log.records] == ["WARNING"]
+    assert "privacy budgets are not tracked" in own_log.text
+    own_log.clear()
+    async with reporter(entropy=OSEntropy()) as sender:
+        await sender.report_many(users(2), secrets=None)
+    assert own_log.text == ""

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms

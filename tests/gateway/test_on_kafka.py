@@ -16,7 +16,7 @@ import aiohttp
 import numpy as np
 import pytest
 
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import now_ms
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire

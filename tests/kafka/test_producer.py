@@ -15,7 +15,7 @@ from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from aiokafka.protocol.produce import ProduceRequest
 
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import now_ms
 from stream_ldp.kafka import producer as producer_module
 from stream_ldp.kafka.embedded import EmbeddedMock
 from stream_ldp.kafka.log import LogReader

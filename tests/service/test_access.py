@@ -26,8 +26,7 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
-from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError

@@ -14,8 +14,7 @@ from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.simulation.truth import TruthTally
-from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sender import now_ms
+from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.kinds import load_collection
 from stream_ldp.mechanisms import OSEntropy

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_ldp.client import batcher, sender
+from stream_ldp.client import batcher
 from stream_ldp.kafka import producer  # noqa: F401  the client imports it late
 from stream_ldp.ledger import ledger, store
 from stream_ldp.ledger.terms import Terms
@@ -101,7 +101,7 @@ BREAKS: dict[str, Callable[[], None]] = {
 
 def _everywhere(name: str, other: Any) -> None:
     """Replace a function in every module that has imported it."""
-    for module in (batcher, sender, *(each for key, each in sys.modules.items() if key.startswith("stream_ldp."))):
+    for module in (batcher, *(each for key, each in sys.modules.items() if key.startswith("stream_ldp."))):
         if hasattr(module, name):
             setattr(module, name, other)
 

@@ -177,8 +177,6 @@ class Gateway:
             self._up, self._problem = False, "stopping"
             if self._looking is not None:
                 self._looking.cancel()
-            for intake in self._intakes.values():
-                await intake.stop()
             for rounds in self._rounds.values():
                 await rounds.stop()
             await self._producer.abandon()

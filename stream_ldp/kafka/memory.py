@@ -180,7 +180,7 @@ class MemoryProducer:
         return {0}
 
     def create_batch(self) -> MemoryBatch:
-        """Return a batch that may be filled."""
+        """Return an empty batch."""
         return MemoryBatch()
 
     async def send_batch(self, batch: MemoryBatch, topic: str, *, partition: int) -> asyncio.Future[None]:
@@ -191,16 +191,16 @@ class MemoryProducer:
         return SimpleNamespace(topics=lambda: self._broker.topics)
 
 
-@dataclass(kw_only=True)
 class MemoryBatch:
     """The part of aiokafka's batch that clients use: the arguments of `MemoryProducer.send` for each record."""
 
-    records: list[dict[str, Any]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.records: list[dict[str, Any]] = []
 
-    def append(self, *, timestamp: int | None, **others: Any) -> object:
+    def append(self, *, timestamp: int, **others: Any) -> bool:
         """Add a record, for which there always is room."""
         self.records.append({"timestamp_ms": timestamp, **others})
-        return self.records[-1]
+        return True
 
     def close(self) -> None:
         """Take no more records."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
+from aiokafka.partitioner import murmur2
 from aiokafka.producer.sender import SendProduceReqHandler
 
 from stream_ldp.kafka.memory import CONNECTED, MemoryProducer
-from stream_ldp.kafka.murmur import murmur2
 from stream_ldp.kafka.patience import RETRY_SECONDS, passes
 
 if TYPE_CHECKING:
@@ -62,6 +62,10 @@ class Record:
     def of(cls, message: KafkaMessage, *, topic: str) -> Self:
         """Make the record of a message, for a topic of one partition."""
         return cls(topic=topic, key=message.key, value=message.to_bytes(), partition=0, headers=message.headers)
+
+
+#: Key, value, time in milliseconds since 1970-01-01 UTC, and headers of one of many records of a topic.
+PlainRecord = tuple[bytes, bytes, int, list[tuple[str, bytes]]]
 
 
 class KafkaMessage(Protocol):
@@ -196,13 +200,12 @@ class Producer:
     async def write_together(
         self,
         topic: str,
-        records: Sequence[tuple[bytes, bytes, int, list[tuple[str, bytes]]]],
+        records: Sequence[PlainRecord],
         *,
         settle: Callable[[Sequence[int], KafkaError | None], None],
     ) -> None:
         """Write records to the partitions of their keys; those of a partition take hardly longer than one does.
 
-        records: key, value, time in milliseconds since 1970-01-01 UTC, and headers of each; keys of one length.
         settle: called with the positions of records that the brokers have acknowledged, or have not, and why.
 
         Raises:
@@ -211,10 +214,8 @@ class Producer:
         homes = sorted(await self._producer.partitions_for(topic))
         # Of each partition the last one is being filled.
         groups: dict[int, list[tuple[Any, list[int]]]] = {}
-        chosen = murmur2([key for key, *_ in records]) & 0x7FFFFFFF
-        for place, home in enumerate((chosen % len(homes)).tolist()):
-            key, value, time_ms, headers = records[place]
-            filled = groups.setdefault(homes[home], [])
+        for place, (key, value, time_ms, headers) in enumerate(records):
+            filled = groups.setdefault(homes[(murmur2(key) & 0x7FFFFFFF) % len(homes)], [])
             if not filled or filled[-1][0].append(timestamp=time_ms, key=key, value=value, headers=headers) is None:
                 filled.append((self._producer.create_batch(), []))
                 filled[-1][0].append(timestamp=time_ms, key=key, value=value, headers=headers)

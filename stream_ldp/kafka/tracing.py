@@ -62,11 +62,6 @@ def end_tracing() -> None:
     _State.provider = _State.tracer = None
 
 
-def traces() -> bool:
-    """Decide whether anything is traced."""
-    return _State.tracer is not None
-
-
 def span(
     name: str, *, root: bool = False, links: Iterable[Any] = (), **attributes: str | int | float
 ) -> AbstractContextManager[Any]:

@@ -4,7 +4,8 @@ python -m tests.benchmarks.gateway --seconds 5 --connections 64
 
 Clients post batches over connections that they keep, each the next one as soon as the gateway has answered that the
 brokers have the last. The time is that of the gateway's process alone, after it has been warmed, so that clients and
-broker may share the machine with it. A real Kafka is needed (Java and Maven). Beside it stands a bare handler of
+broker may share the machine with it. What was acknowledged has to be on the topic. A real Kafka is needed (Java and
+Maven). Beside it stands a bare handler of
 aiohttp, on the same event loop, which reads a batch, answers, and does nothing else: no gateway on aiohttp is faster.
 """
 
@@ -29,6 +30,7 @@ from rich.console import Console
 from stream_ldp.cli.running import quick_loop, run_client
 from stream_ldp.http.exposition import exposition
 from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.log import LogReader
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 from tests.benchmarks.speed.counting import document_of
 from tests.benchmarks.speed.draining import deployed, encoded
@@ -123,8 +125,8 @@ async def measured(
     connections: int,
     seconds: float,
     served: AbstractAsyncContextManager[str],
-) -> str:
-    """Return what a server did in so many seconds, in a sentence."""
+) -> tuple[str, float]:
+    """Return what a server did in so many seconds, in a sentence, and how many batches it has acknowledged."""
     values = encoded(deployment, BATCHES, reports=reports)
     async with served as url:
         at = urlsplit(url)
@@ -143,11 +145,12 @@ async def measured(
         for client in clients:
             client.abort()
     batches, processor = last - first, after - before
-    return (
+    found = (
         f"batches of {reports}, {connections} connections: {1e6 * processor / batches:.0f} us of the server each: "
         f"{batches / processor:,.0f} batches a second and core; {batches / took:,.0f} a second were sent, which took "
         f"{processor / took:.2f} of a core"
     )
+    return found, last
 
 
 async def _looked(url: str) -> tuple[float, float]:
@@ -158,6 +161,15 @@ async def _looked(url: str) -> tuple[float, float]:
     return values["stream_ldp_gateway_batches_total"], values["process_cpu_seconds_total"]
 
 
+async def stored(deployment: JointDeployment) -> int:
+    """Return how many records the reports topic has."""
+    found, topic = 0, deployment.names.reports(deployment.collection.name)
+    for partition in range(deployment.partitions[topic]):
+        async with LogReader(topic, partition=partition, settings=deployment.settings) as reader:
+            found += await reader.end()
+    return found
+
+
 async def run(connections: int, seconds: float, console: Console) -> None:
     """Measure batches of each size."""
     with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as directory:
@@ -165,9 +177,15 @@ async def run(connections: int, seconds: float, console: Console) -> None:
         for reports in SIZES:
             log = deployment.directory / f"{reports}.log"
             gate = gateway(deployment, "--rate", "1e9", "--burst", "1000000000", log=log)
+            before = await stored(deployment)
             for name, served in (("a bare handler", bare()), ("a gateway", gate)):
-                found = await measured(deployment, reports, connections=connections, seconds=seconds, served=served)
+                found, acknowledged = await measured(
+                    deployment, reports, connections=connections, seconds=seconds, served=served
+                )
                 console.print(f"{name}, {found}")
+            there = await stored(deployment) - before
+            assert there >= acknowledged
+            console.print(f"{acknowledged:,.0f} batches were acknowledged until then; {there:,} are on the topic")
 
 
 def main() -> None:

@@ -469,14 +469,14 @@ HEAD = (
 
 @asynccontextmanager
 async def upload(
-    session: aiohttp.ClientSession, begin: bytes, *, address: str = "127.0.0.1"
+    session: aiohttp.ClientSession, begin: bytes, *, address: str = "127.0.0.1", head: bytes = HEAD
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """Begin to send a batch, and do not go on; leaving the block cuts the connection."""
     gateway = session._base_url
     assert gateway is not None
     async with asyncio.timeout(20):
         reader, writer = await asyncio.open_connection(gateway.host, gateway.port, local_addr=(address, 0))
-        writer.write(HEAD + begin)
+        writer.write(head + begin)
         try:
             yield reader, writer
         finally:
@@ -535,6 +535,20 @@ async def test_a_body_that_is_framed_wrongly_is_no_batch(
         writer.write(b"no chunk\r\n")
         assert (await reader.read()).split()[1] in {b"400", b"408"}
     assert reachable.sent == []
+
+
+async def test_requests_that_are_sent_ahead_are_answered_in_their_order(reachable: FakeBroker) -> None:
+    good, bad, last = batch(), b"x" * 60, batch(reports=2)
+    more = HEAD.replace(b"Connection: close\r\n", b"")
+    begun = [b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in (good, bad, last)]
+    ahead = begun[0] + more + begun[1] + HEAD + begun[2]
+    async with opened() as session, upload(session, ahead, head=more) as (reader, _):
+        answers = (await reader.read()).split(b"HTTP/1.1 ")[1:]
+    assert [each.split()[0] for each in answers] == [b"200", b"400", b"200"]
+    first, _, third = answers
+    assert first.endswith(b'{"reports": 3}')
+    assert third.endswith(b'{"reports": 2}')
+    assert [arguments["value"] for _, arguments in reachable.sent] == [good, last]
 
 
 async def test_a_client_that_goes_away_in_the_middle_leaves_neither_bytes_nor_a_line(

@@ -208,7 +208,7 @@ class Opened:
 
     async def port_is_free(self) -> None:
         async with asyncio.timeout(PATIENCE):
-            while self.port._connections.taken:
+            while self.port._connections.taken or self.port._idle:
                 await asyncio.sleep(0.01)
 
 

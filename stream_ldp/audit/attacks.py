@@ -32,73 +32,60 @@ _AVERAGED_REPORTS = 30
 _AVERAGED_USERS = 1_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Perturbation:
-    """The users who report once: `Mechanism.perturb` and nothing else.
+def perturbed(mechanism: Mechanism, *, noise: Callable[[], Entropy]) -> System:
+    """Make the system of users who report once: `Mechanism.perturb` and nothing else.
 
     noise: makes the source of the noise, anew for each call.
     """
-
-    mechanism: Mechanism
-    noise: Callable[[], Entropy]
-
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Return packed rows, uint8, shape (users, 1, width), for a history of one record."""
-        return self.mechanism.perturb(np.repeat(history, users, axis=0), entropy=self.noise())[:, None]
+    return lambda history, users: mechanism.perturb(np.repeat(history, users, axis=0), entropy=noise())[:, None]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Clients:
-    """The users of a client: each has a secret, permanent words keyed by it, and fresh noise in each report.
+def reported(
+    mechanism: Mechanism, words: PermanentWords, *, noise: Callable[[], Entropy], secrets: Entropy
+) -> System:
+    """Make the system of users of a client: each has a secret, permanent words keyed by it, and fresh noise.
 
     noise: makes the source of the noise, anew for each report, as if the client were started for each.
     secrets: source of the users' secrets.
     """
 
-    mechanism: Mechanism
-    words: PermanentWords
-    noise: Callable[[], Entropy]
-    secrets: Entropy
-
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Return packed rows, uint8, shape (users, reports, width)."""
-        secrets = drawn_secrets(users, entropy=self.secrets)
+    def reports(history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        keys = drawn_secrets(users, entropy=secrets)
         rows = []
         for record in history:
             values = np.repeat(record[None], users, axis=0)
-            words = self.words.words_of(secrets, values)
-            rows.append(self.mechanism.perturb(values, entropy=self.noise(), permanent_words=words))
+            permanent = words.words_of(keys, values)
+            rows.append(mechanism.perturb(values, entropy=noise(), permanent_words=permanent))
         return np.stack(rows, axis=1)
 
+    return reports
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Averaged:
-    """An attacker who averages each bit over all reports of a user, within the lifetime epsilon.
 
-    The mean of many reports shows the permanent response that they share.
+def averaged(clients: System, mechanism: Mechanism) -> System:
+    """Make the system of an attacker who averages each bit over all reports of a user, within the lifetime epsilon.
 
-    clients: the users.
+    The mean of many reports shows the permanent response that they share. One packed row is left for each user: the
+    bits that are set often enough.
     """
 
-    clients: Clients
-
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Return one packed row for each user, uint8, shape (users, 1, width): the bits that are set often enough."""
-        rows = self.clients.reports(history, users)
+    def reports(history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        rows = clients(history, users)
         often = [np.unpackbits(rows[:, report], axis=1, bitorder="little") for report in range(rows.shape[1])]
-        set_ = np.mean(often, axis=0) > self._midway(often[0].shape[1])
+        set_ = np.mean(often, axis=0) > _midway(mechanism, often[0].shape[1])
         return np.packbits(set_, axis=1, bitorder="little")[:, None]
 
-    def _midway(self, bits: int) -> NDArray[np.float64]:
-        """Return the threshold of each bit, which lies half-way between the p and q of an instantaneous response.
+    return reports
 
-        The shares of reports that support a user's value, and any other, lie half-way around the same point.
-        """
-        mechanism = self.clients.mechanism
-        midway = np.full(bits, 0.5)
-        for attribute, support in enumerate(mechanism.supports):
-            midway[list(mechanism.columns([attribute]))] = (support.one + support.zero) / 2
-        return midway
+
+def _midway(mechanism: Mechanism, bits: int) -> NDArray[np.float64]:
+    """Return the threshold of each bit, which lies half-way between the p and q of an instantaneous response.
+
+    The shares of reports that support a user's value, and any other, lie half-way around the same point.
+    """
+    midway = np.full(bits, 0.5)
+    for attribute, support in enumerate(mechanism.supports):
+        midway[list(mechanism.columns([attribute]))] = (support.one + support.zero) / 2
+    return midway
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,8 +124,8 @@ def attacks(
 ) -> tuple[Attack, ...]:
     """List the attacks on a mechanism and on the permanent words of its clients."""
     attributes = len(mechanism.sizes)
-    perturbation = Perturbation(mechanism=mechanism, noise=noise)
-    clients = Clients(mechanism=mechanism, words=words, noise=noise, secrets=secrets)
+    perturbation = perturbed(mechanism, noise=noise)
+    clients = reported(mechanism, words, noise=noise, secrets=secrets)
     adjacent, opposite = _adjacent_records(mechanism.sizes), _opposite_records(mechanism.sizes)
 
     def constant(
@@ -177,7 +164,7 @@ def attacks(
     found.append(
         constant(
             "client, averaged",
-            Averaged(clients=clients),
+            averaged(clients, mechanism),
             adjacent,
             reports=_AVERAGED_REPORTS,
             most_trials=_KEYED_RESPONSES // (_AVERAGED_REPORTS * attributes),

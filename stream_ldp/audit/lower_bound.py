@@ -9,8 +9,9 @@ other half. So the bound holds for any rule.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -45,12 +46,9 @@ CHUNK = 10_000
 Feature = tuple[int, ...]
 
 
-class System(Protocol):
-    """The target of an attack: anything that turns the records of users into reports."""
-
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Return what many users with the same history send: packed rows, uint8, shape (users, reports, width)."""
-        ...
+#: The target of an attack. Given a history and a number of users who all have it, it returns what they send: packed
+#: rows, uint8, shape (users, reports, width).
+System = Callable[["NDArray[np.intp]", int], "NDArray[np.uint8]"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,7 +129,7 @@ def _play(system: System, pair: Histories, *, users: int, entropy: Entropy, chun
         length = min(chunk, users - start)
         heads = int(entropy.integers(np.full(length, 2)).sum())
         sides = [(pair[0], length - heads), (pair[1], heads)]
-        rows = [system.reports(history, count).reshape(count, -1) for history, count in sides if count]
+        rows = [system(history, count).reshape(count, -1) for history, count in sides if count]
         yield _Trials(rows=np.concatenate(rows), coin=np.arange(length) >= length - heads)
 
 

@@ -43,57 +43,36 @@ _ALL_ITEMS = 2**26
 _ITEMS_AT_ONCE = 2**21
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ValueReports:
-    """The reports of users with one value: `FrequencyOracle.perturb`, and what a report supports.
+def _of_values(oracle: FrequencyOracle, *, noise: Callable[[], Entropy]) -> System:
+    """Make the system of users with one value: `FrequencyOracle.perturb`, and what a report supports.
 
     noise: makes the source of the noise, anew for each call.
     """
 
-    oracle: FrequencyOracle
-    noise: Callable[[], Entropy]
+    def reports(history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        rows = oracle.perturb(np.repeat(history[:, 0], users), entropy=noise())
+        values = np.arange(min(oracle.size, LOOKED_AT))
+        return extended(oracle, rows, (values[::2], values[1::2]))[:, None]
 
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Packed rows, shape (users, 1, width), for a history of one value."""
-        rows = self.oracle.perturb(np.repeat(history[:, 0], users), entropy=self.noise())
-        values = np.arange(min(self.oracle.size, LOOKED_AT))
-        return extended(self.oracle, rows, (values[::2], values[1::2]))[:, None]
+    return reports
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class InputReports:
-    """The reports of users with one input of a randomizer, as they are.
+def _of_sets(oracle: FrequencyOracle, *, padding: int, compared: Sets, noise: Callable[[], Entropy]) -> System:
+    """Make the system of users with a set: `FrequencyOracle.perturb_sets`, and what a report supports.
 
-    noise: makes the source of the noise, anew for each call.
-    """
-
-    randomizer: Randomizer
-    noise: Callable[[], Entropy]
-
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Packed rows, shape (users, 1, width), for a history of one input."""
-        return self.randomizer.perturb(np.repeat(history[:, 0], users), entropy=self.noise())[:, None]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SetReports:
-    """The reports of users with a set: `FrequencyOracle.perturb_sets`, and what a report supports.
+    A history of one set has ones at the places of its items.
 
     padding: number of slots that a set is padded to.
     compared: the sets whose support the attacker looks at.
     noise: makes the source of the noise, anew for each call.
     """
 
-    oracle: FrequencyOracle
-    padding: int
-    compared: Sets
-    noise: Callable[[], Entropy]
-
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Packed rows, shape (users, 1, width), for a history of one set: ones at the places of its items."""
+    def reports(history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
         offsets, items = same_for_all(np.flatnonzero(history[0]), users)
-        rows = self.oracle.perturb_sets(offsets, items, padding=self.padding, entropy=self.noise())
-        return extended(self.oracle, rows, self.compared)[:, None]
+        rows = oracle.perturb_sets(offsets, items, padding=padding, entropy=noise())
+        return extended(oracle, rows, compared)[:, None]
+
+    return reports
 
 
 def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
@@ -105,7 +84,10 @@ def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) 
         return oracle_attacks(oracle, noise=noise)
     one, other = randomizer.furthest
     pairs = ((np.array([[one]]), np.array([[other]])),)
-    of_inputs = InputReports(randomizer=randomizer, noise=noise)
+
+    def of_inputs(history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        return randomizer.perturb(np.repeat(history[:, 0], users), entropy=noise())[:, None]
+
     targets = [
         AttackTarget("perturb", of_inputs, pairs),
         AttackTarget("perturb, singly", of_inputs, pairs, singly=True),
@@ -120,8 +102,8 @@ def oracle_attacks(oracle: FrequencyOracle, *, noise: Callable[[], Entropy]) -> 
         items = np.arange(oracle.size)
         sides, larger = opposite_sets(items, slots=slots), larger_sets(items, slots=slots)
 
-        def of_sets(compared: Sets) -> SetReports:
-            return SetReports(oracle=oracle, padding=slots, compared=compared, noise=noise)
+        def of_sets(compared: Sets) -> System:
+            return _of_sets(oracle, padding=slots, compared=compared, noise=noise)
 
         targets = [
             AttackTarget("perturb", of_sets(sides), pairs_of_sets(sides, domain=oracle.size)),
@@ -131,7 +113,7 @@ def oracle_attacks(oracle: FrequencyOracle, *, noise: Callable[[], Entropy]) -> 
     else:
         values = {*range(min(oracle.inputs - 1, LOOKED_AT)), oracle.inputs - 2}
         pairs = tuple((np.array([[value]]), np.array([[value + 1]])) for value in sorted(values))
-        of_values = ValueReports(oracle=oracle, noise=noise)
+        of_values = _of_values(oracle, noise=noise)
         targets = [
             AttackTarget("perturb", of_values, pairs),
             AttackTarget("perturb, singly", of_values, pairs, singly=True),

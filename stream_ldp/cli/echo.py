@@ -16,6 +16,11 @@ def echo(*lines: str, err: bool = False) -> None:
         typer.echo(printable(line), err=err)
 
 
+def echo_problem(problem: Exception) -> None:
+    """Print what is wrong with one thing of many on standard error; the command goes on with the others."""
+    echo(str(problem), err=True)
+
+
 def echo_json(text: str) -> None:
     """Print a JSON text, in which every character has its meaning, and none is obeyed by a terminal."""
     typer.echo(printable_json(text), nl=not text.endswith("\n"))

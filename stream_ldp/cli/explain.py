@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since
-from stream_ldp.cli.echo import echo
+from stream_ldp.cli.echo import echo, echo_problem
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
@@ -37,7 +37,7 @@ def explain(
             series=estimate,
             last=None if since is not None else 1,
             since=since,
-            on_unreadable=lambda error: echo(str(error), err=True),
+            on_unreadable=echo_problem,
         )
         if not answers:
             fail(

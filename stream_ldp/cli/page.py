@@ -10,12 +10,11 @@ import typer
 
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.descriptors import LEAST, require_descriptors
-from stream_ldp.cli.echo import echo
+from stream_ldp.cli.echo import echo, echo_problem
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import PAGE, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
-from stream_ldp.client.errors import UnreadableAnswer
-from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.client.subscriber import Subscriber, readable
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.proxies import Proxies
 from stream_ldp.kafka.settings import Settings
@@ -99,10 +98,5 @@ async def _page(server: PageServer, subscribers: Iterable[Subscriber[Any]]) -> N
 
 async def _follow(subscriber: Subscriber[Any], server: PageServer) -> None:
     """Show all answers of one collection, and say on standard error which records are none."""
-    while True:
-        try:
-            answer = await anext(subscriber)
-        except UnreadableAnswer as error:
-            echo(str(error), err=True)
-        else:
-            server.show(answer)
+    async for answer in readable(subscriber, on_unreadable=echo_problem):
+        server.show(answer)

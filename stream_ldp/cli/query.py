@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, time_option
-from stream_ldp.cli.echo import echo
+from stream_ldp.cli.echo import echo, echo_problem
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
@@ -133,7 +133,7 @@ def query(
             last=last if last is not None or everything else 1,
             since=since,
             until=until,
-            on_unreadable=lambda error: echo(str(error), err=True),
+            on_unreadable=echo_problem,
         )
         if not answers:
             fail(

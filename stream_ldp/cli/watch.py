@@ -13,13 +13,12 @@ from rich.text import Text
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
 from stream_ldp.cli.displays.display import Display
-from stream_ldp.cli.echo import echo, echo_json
+from stream_ldp.cli.echo import echo, echo_json, echo_problem
 from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.truth import truth_in
-from stream_ldp.client.errors import UnreadableAnswer
-from stream_ldp.client.subscriber import Subscriber, published_kind
+from stream_ldp.client.subscriber import Subscriber, published_kind, readable
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.answer import Status
@@ -136,7 +135,7 @@ async def _answers(
     # Opened before the history is read, so that nothing falls between the two.
     async with subscriber(silences=not once) as news:
         async with subscriber(from_beginning=True, follow=False) as history:
-            past = [answer async for answer in _good(history) if is_recent(answer)]
+            past = [answer async for answer in readable(history, on_unreadable=echo_problem) if is_recent(answer)]
         for answer in past:
             display.add(answer)
         known = display.newest()
@@ -146,7 +145,7 @@ async def _answers(
             return
         if once:
             echo("no answer yet: waiting for the first", err=True)
-        async for answer in _good(news):
+        async for answer in readable(news, on_unreadable=echo_problem):
             if not is_recent(answer):
                 continue
             if answer.status is Status.NO_REPORTS:
@@ -162,14 +161,3 @@ def _current(answers: Iterable[AnswerT]) -> list[AnswerT]:
     """Return the answers without the provisional ones that another of their window has replaced."""
     newest = {(answer.fingerprint, answer.series, answer.window.start_ms): answer for answer in answers}
     return sorted(newest.values(), key=lambda each: each.window.start_ms)
-
-
-async def _good(subscriber: Subscriber[AnswerT]) -> AsyncIterator[AnswerT]:
-    """Yield the answers, and print a line on standard error for each record that is not an answer."""
-    while True:
-        try:
-            yield await anext(subscriber)
-        except UnreadableAnswer as error:
-            echo(str(error), err=True)
-        except StopAsyncIteration:
-            return

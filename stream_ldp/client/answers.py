@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from stream_ldp.client.errors import UnreadableAnswer
 from stream_ldp.client.figure import figure_of
-from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.client.subscriber import Subscriber, readable
 from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
 from stream_ldp.pipeline.answer import moment
@@ -179,16 +179,7 @@ async def _newest(
 ) -> list[Answer]:
     """Return the newest answers of each series; a provisional one gives way to the next of its window."""
     kept: dict[tuple[str, str], deque[Answer]] = {}
-    while True:
-        try:
-            answer = await anext(subscriber)
-        except StopAsyncIteration:
-            return [answer for answers in kept.values() for answer in answers]
-        except UnreadableAnswer as error:
-            if on_unreadable is None:
-                raise
-            on_unreadable(error)
-            continue
+    async for answer in readable(subscriber, on_unreadable=on_unreadable):
         if not wanted(answer):
             continue
         answers = kept.setdefault((answer.fingerprint, answer.series), deque(maxlen=last))
@@ -198,6 +189,7 @@ async def _newest(
             ):
                 answers.remove(earlier)
         answers.append(answer)
+    return [answer for answers in kept.values() for answer in answers]
 
 
 def _ms(time: datetime | None, otherwise: float) -> float:

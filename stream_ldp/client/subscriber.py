@@ -23,6 +23,7 @@ from stream_ldp.pipeline.answer import Answer, Status
 from stream_ldp.pipeline.problem import problem_of
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
     from collections.abc import Collection as Container
     from types import TracebackType
 
@@ -33,6 +34,24 @@ if TYPE_CHECKING:
 COMMIT_INTERVAL = 1.0
 
 AnswerT = TypeVar("AnswerT", bound=Answer, default=Any)
+
+
+async def readable(
+    subscriber: Subscriber[AnswerT], *, on_unreadable: Callable[[UnreadableAnswer], None] | None
+) -> AsyncIterator[AnswerT]:
+    """Yield the answers of an open subscriber, and pass over the records that are none.
+
+    on_unreadable: called for each of these; None to raise it.
+    """
+    while True:
+        try:
+            yield await anext(subscriber)
+        except UnreadableAnswer as error:
+            if on_unreadable is None:
+                raise
+            on_unreadable(error)
+        except StopAsyncIteration:
+            return
 
 
 class Subscriber(Generic[AnswerT]):

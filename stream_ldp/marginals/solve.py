@@ -8,7 +8,6 @@ import numpy as np
 
 from stream_ldp.filtering.filtered import filter_window, returning_share
 from stream_ldp.marginals.answer import AnswerPrivacy, Marginal, Marginals
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.answers import gathered, too_few
@@ -34,11 +33,7 @@ def solve(collection: SampledCollection, task: WindowTask[WindowSeries, Marginal
     _, current = windows[0]
     plausibility = questions.plausibility(current, reports_per_user=collection.window.reports_per_user)
     return Marginals(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
-        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
-        final=task.final,
-        reports=task.reports,
+        **task.head(collection),
         attributes=tuple(_marginal(collection, task, place, windows) for place in range(len(collection.attributes))),
         plausibility=plausibility,
         privacy=AnswerPrivacy(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.pairs.answer import KeyEstimate, KeyMean, PairEstimates, PairPrivacy
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.cells import normal_quantile
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
@@ -62,11 +61,7 @@ def solve(collection: PairsCollection, task: WindowTask[WindowSeries, PairEstima
     withheld = bool(too_few(drawn, collection)[0])
     plausibility = questions.plausibility(current, reports_per_user=collection.window.reports_per_user)
     return PairEstimates(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
-        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
-        final=task.final,
-        reports=task.reports,
+        **task.head(collection),
         padding=collection.padding,
         keys=() if withheld or not answers else tuple(_keys(collection, answers[0])),
         withheld=withheld,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from stream_ldp.collection import AUTO_PERIOD, Series
-from stream_ldp.pipeline.answer import AnswerT
+from stream_ldp.pipeline.answer import AnswerT, WindowBounds
 from stream_ldp.pipeline.statistics import merged
 
 if TYPE_CHECKING:
@@ -53,6 +53,17 @@ class WindowTask(Generic[SeriesT, AnswerT]):
     silent_until_ms: int | None = None
     sources: tuple[RegionPart, ...] | None = None
     scratch: Scratch = field(default_factory=Scratch, compare=False, repr=False)
+
+    def head(self, collection: Collection) -> dict[str, Any]:
+        """Return the fields of an answer that say which window of which collection it answers."""
+        end_ms = self.window_ms + collection.window.size_ms
+        return {
+            "collection": collection.name,
+            "fingerprint": collection.fingerprint.hex(),
+            "window": WindowBounds(start_ms=self.window_ms, end_ms=end_ms),
+            "final": self.final,
+            "reports": self.reports,
+        }
 
     @property
     def reports(self) -> int:

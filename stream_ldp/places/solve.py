@@ -12,7 +12,6 @@ from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest, compared
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
@@ -64,11 +63,7 @@ def solve(collection: PlaceCollection, task: WindowTask[WindowSeries, PlaceCount
     by_region = questions.draws(counted).reshape(-1, len(epsilons))
     plausibility = _plausibility(collection, current)
     return PlaceCounts(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
-        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
-        final=task.final,
-        reports=task.reports,
+        **task.head(collection),
         places=collection.tree.places,
         raw=tuple(counts.raw.tolist()),
         standard_error=tuple(counts.standard_error.tolist()),

@@ -14,7 +14,6 @@ import numpy as np
 from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import fewest_users
@@ -112,12 +111,8 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
         counts.unpacked(), counts.counts, positions, reports_per_user=reports_per_user
     )
     return Estimate(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
+        **task.head(collection),
         estimate=spec.name,
-        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + window.size_ms),
-        final=task.final,
-        reports=task.reports,
         effective_reports=effective,
         axes=tuple(
             Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)

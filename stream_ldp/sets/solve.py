@@ -9,7 +9,6 @@ import numpy as np
 
 from stream_ldp.collection import AUTO_PERIOD
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, FrequentItemset, HeavyHitter, NextPhase, Ranking, SetSizes
 from stream_ldp.sets.phases import RankingEstimate, Target, epoch_epsilon, epochs_epsilon, item_phases, itemsets_of
@@ -63,17 +62,13 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
     # As `published_of_window` says, for every phase so far.
     hides = task.final and not plausibility.flagged and (before is None or before.privacy.published is not None)
     return Ranking(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
+        **task.head(collection),
         method=method.name,
         epoch=epoch,
         phase=phase.number,
         phases=schedule.phases,
         about="sizes" if asks_sizes else "itemsets" if phase.number > items_found else "items",
-        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + schedule.size_ms),
-        final=task.final,
         complete=task.final and phase.number in (items_found, schedule.phases),
-        reports=sums.reports,
         reports_per_phase=ranking_reports,
         sizes=_sizes(collection, oracle, sums) if asks_sizes and sums.reports else (),
         drawn=estimate.drawn,

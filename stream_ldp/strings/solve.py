@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms.simplex import on_simplex
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.questions.answers import too_few
@@ -49,13 +48,9 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
     )
     plausibility = questions.plausibility(current.rows, counts, reports_per_user=collection.window.reports_per_user)
     return StringRanking(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
+        **task.head(collection),
         attribute=collection.string.name,
         method=collection.method.name,
-        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
-        final=task.final,
-        reports=task.reports,
         questions=tuple(
             QuestionReports(asked=each.title, reports=reports, withheld=withheld)
             for each, reports, withheld in zip(questions.questions, drawn[0].tolist(), few.tolist(), strict=True)

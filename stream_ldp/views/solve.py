@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.answers import enough_answers
@@ -64,12 +63,8 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
     numbers = tuple(_numbers(attributes, of, fit, tables))
     plausibility = questions.plausibility(current, reports_per_user=window.reports_per_user)
     return Estimate(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
+        **task.head(collection),
         estimate=spec.name,
-        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + window.size_ms),
-        final=task.final,
-        reports=task.reports,
         effective_reports=sum(table.reports for table in tables if _is_used(table.of, of)),
         axes=tuple(Axis(attribute=attribute.name, values=attribute.labels) for attribute in attributes),
         probability=tuple(joint.probability.ravel().tolist()),

@@ -42,7 +42,7 @@ def test_the_users_that_a_rule_is_learnt_from_do_not_count_as_its_proof() -> Non
     trials, asked = 1_000, 0
 
     class Forgetful:
-        def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        def __call__(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
             nonlocal asked
             asked += users
             says = history[0, 0] if asked <= 2 * trials else 0
@@ -58,7 +58,7 @@ def test_a_value_that_is_sent_in_the_clear_is_detected() -> None:
     """All of 2,000 guesses right: an epsilon below ln(2000 / ln 100) = 6.07 is ruled out with confidence 0.99."""
 
     class Plain:
-        def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        def __call__(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
             return np.tile(history.astype(np.uint8), (users, 1, 1))
 
     histories = np.array([[0]]), np.array([[1]])

@@ -65,5 +65,5 @@ class _Rows:
     of: WholeRows
     noise: Callable[[], Entropy]
 
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+    def __call__(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
         return self.of.rows(self.of.held[np.repeat(history[:, 0], users)], self.noise())[:, None]

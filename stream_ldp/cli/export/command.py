@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
-from stream_ldp.cli.echo import echo, echo_json
+from stream_ldp.cli.echo import echo, echo_json, echo_problem
 from stream_ldp.cli.export.sink import TABLE, DuckDB, ParquetFolder, Postgres, SinkAway
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client, until_signal
-from stream_ldp.client.errors import UnreadableAnswer
-from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.client.subscriber import Subscriber, readable
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.rows import rows_of
 from stream_ldp.quantity import quantity
@@ -108,14 +107,7 @@ async def _export(
     answers = written = 0
     try:
         async with subscriber:
-            while True:
-                try:
-                    answer = await anext(subscriber)
-                except UnreadableAnswer as error:
-                    echo(str(error), err=True)
-                    continue
-                except StopAsyncIteration:
-                    break
+            async for answer in readable(subscriber, on_unreadable=echo_problem):
                 if not answer.final or (since_ms is not None and answer.window.start_ms < since_ms):
                     continue
                 if rows := list(rows_of(answer, labels=labels)):

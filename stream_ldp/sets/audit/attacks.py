@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,19 +24,23 @@ from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.size_classes import classes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from stream_ldp.audit.attacks import Attack
+    from stream_ldp.audit.lower_bound import System
     from stream_ldp.audit.oracle_attacks import Sets
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.sets.phases import Inquiry, Method
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EpochReports:
-    """The reports of users to phases of an epoch: `respond`, and what the reports support.
+def _epoch_reports(
+    method: Method, inquiries: Sequence[Inquiry], *, compared: Sets, noise: Callable[[], Entropy]
+) -> System:
+    """Make the system of users who report to phases of an epoch: `respond`, and what the reports support.
+
+    A history of one set has ones at the places of its items.
 
     inquiries: those of the phases. Users draw partition words, and report to the phases that ask them; if there is
         one inquiry, all users report to it.
@@ -45,41 +48,38 @@ class EpochReports:
     noise: makes the source of all randomness, anew for each call.
     """
 
-    method: Method
-    inquiries: tuple[Inquiry, ...]
-    compared: Sets
-    noise: Callable[[], Entropy]
-
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Packed rows, shape (users, 1, width), for a history of one set: ones at the places of its items."""
-        held, entropy = np.flatnonzero(history[0]), self.noise()
+    def reports_of(history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        held, entropy = np.flatnonzero(history[0]), noise()
         words = random_words(users, entropy=entropy)
         reports = []
-        for inquiry in self.inquiries:
-            phase = self.method.phases[inquiry.phase - 1]
-            asked = phase.asks(words) if len(self.inquiries) > 1 else np.ones(users, dtype=np.bool_)
+        for inquiry in inquiries:
+            phase = method.phases[inquiry.phase - 1]
+            asked = phase.asks(words) if len(inquiries) > 1 else np.ones(users, dtype=np.bool_)
             count = int(np.count_nonzero(asked))
-            rows = respond(self.method, inquiry, ItemSets(*same_for_all(held, count)), entropy=entropy)
-            with_support = extended(self.method.oracle(inquiry), rows, self._values(inquiry))
+            rows = respond(method, inquiry, ItemSets(*same_for_all(held, count)), entropy=entropy)
+            with_support = extended(method.oracle(inquiry), rows, _values(method, inquiry, compared))
             report = np.zeros((users, 1 + with_support.shape[1]), dtype=np.uint8)
             report[asked] = np.concatenate([np.ones((count, 1), dtype=np.uint8), with_support], axis=1)
             reports.append(report)
         return np.concatenate(reports, axis=1)[:, None]
 
-    def _values(self, inquiry: Inquiry) -> Sets:
-        """Return the oracle's numbers of the items that are compared, or of what is asked of their number."""
-        asked, oracle = self.method.phases[inquiry.phase - 1].asked, self.method.oracle(inquiry)
-        first = np.arange(min(oracle.size, LOOKED_AT))
-        if asked is Target.SIZE:
-            classes = classes_of(np.array([len(each) for each in self.compared]), count=oracle.size)
-            return (first[::2], first[1::2], *classes[:, None])
-        if inquiry.candidates is None:
-            return self.compared
-        among = ItemSets.of(map(np.ndarray.tolist, self.compared))
-        held = among.restricted(inquiry.candidates, domain=self.method.domain)
-        if asked is Target.COUNT:
-            return (first[::2], first[1::2], *held.sizes[:, None])
-        return tuple(np.sort(each) for each in np.split(held.items, held.offsets[1:-1]))
+    return reports_of
+
+
+def _values(method: Method, inquiry: Inquiry, compared: Sets) -> Sets:
+    """Return the oracle's numbers of the items that are compared, or of what is asked of their number."""
+    asked, oracle = method.phases[inquiry.phase - 1].asked, method.oracle(inquiry)
+    first = np.arange(min(oracle.size, LOOKED_AT))
+    if asked is Target.SIZE:
+        classes = classes_of(np.array([len(each) for each in compared]), count=oracle.size)
+        return (first[::2], first[1::2], *classes[:, None])
+    if inquiry.candidates is None:
+        return compared
+    among = ItemSets.of(map(np.ndarray.tolist, compared))
+    held = among.restricted(inquiry.candidates, domain=method.domain)
+    if asked is Target.COUNT:
+        return (first[::2], first[1::2], *held.sizes[:, None])
+    return tuple(np.sort(each) for each in np.split(held.items, held.offsets[1:-1]))
 
 
 def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
@@ -96,8 +96,8 @@ def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack
     parts = phases_by_group(method.phases)
     spent, reports = max(sum(epsilons[number - 1] for number in part) for part in parts), max(map(len, parts))
 
-    def of_sets(compared: Sets, *to: Inquiry) -> EpochReports:
-        return EpochReports(method=method, inquiries=to, compared=compared, noise=noise)
+    def of_sets(compared: Sets, *to: Inquiry) -> System:
+        return _epoch_reports(method, to, compared=compared, noise=noise)
 
     def attack(target: AttackTarget, *, claimed: float, reports: int = 1) -> Attack:
         return target.attack(neighbours="any two sets", reports=reports, claimed=claimed)

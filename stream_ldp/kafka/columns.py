@@ -12,6 +12,7 @@ in pyproject.toml.
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import chain
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 #: The fewest records of a batch that are read as columns: from so many on, the dozens of calls of numpy take less
 #: time than objects do.
 LEAST_RECORDS = 128
+
+#: Of a stored batch, as `HEADER` has them: the length of what follows it, the version, and the number of records.
+_SIZES = struct.Struct(">8xi4xb40xi").unpack_from
 
 #: The most runs of records of one form in a batch. The numbers of records and their times take a byte more here and
 #: there; where there are more, lengths change all the time.
@@ -162,9 +166,10 @@ class BatchesInColumns:
     def next_batch(self) -> Batch | BatchInColumns:
         """Return the next batch."""
         batch, begin = self._next_batch(), self._place
-        _, length, _, version, *_, count = HEADER.unpack_from(self._data, begin)
+        length, version, count = _SIZES(self._data, begin)
         self._place = begin + OVERHEAD + length
-        if version != VERSION or count < LEAST_RECORDS or batch.is_control_batch:
+        # The count first: where a batch has a record, each step more is felt.
+        if count < LEAST_RECORDS or version != VERSION or batch.is_control_batch:
             return batch
         return BatchInColumns(batch, self._data[begin : self._place], next_offset=self._next_offset)
 

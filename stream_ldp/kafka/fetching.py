@@ -23,7 +23,7 @@ import logging
 import math
 import sys
 import time
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.client import ConnectionGroup
@@ -160,24 +160,25 @@ class _Records(PartitionRecords):  # type: ignore[misc]
         """Take the next records as columns, if there are any."""
         room = sys.maxsize if most is None else most
         parts: list[Columns] = []
-        records: list[Any] = []
         coming = chain([] if self._rest is None else [self._rest], self._records_iterator)
         self._rest = None
-        for part in coming:
-            if isinstance(part, Columns):
-                if records:
-                    parts.append(Columns.of(records))
-                    records = []
-                some, self._rest = part[:room], part[room:] or None
-                self.next_fetch_offset = some.offset + 1
-                parts.append(some)
-                room -= len(some)
+        # Without a step of Python for each record of small batches.
+        for kind, some in groupby(coming, type):
+            if kind is Columns:
+                for part in some:
+                    found, self._rest = part[:room], part[room:] or None
+                    self.next_fetch_offset = found.offset + 1
+                    parts.append(found)
+                    room -= len(found)
+                    if not room:
+                        break
             else:
-                records.append(part)
-                room -= 1
+                records = list(islice(some, room))
+                parts.append(Columns.of(records))
+                room -= len(records)
             if not room:
                 break
-        return [*parts, *([Columns.of(records)] if records else [])]
+        return parts
 
 
 def _as_it_is(_: Any, record: Any) -> Any:

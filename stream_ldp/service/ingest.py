@@ -89,11 +89,13 @@ LETTER_BYTES = 1_024
 #: Seconds between two requests to the broker for the ends of partitions, which also show that it is there.
 CHECK_SECONDS = 1.0
 
-#: Seconds to wait for the response. The loop goes on turning meanwhile only if it waits no longer than this.
+#: Seconds to wait for the response, and twice as many after one that did not come. The loop goes on turning meanwhile
+#: only if it waits no longer than this.
 ANSWER_SECONDS = 3.0
 
-#: Seconds without a response after which the worker is not ready.
-UNANSWERED_SECONDS = 3 * (CHECK_SECONDS + ANSWER_SECONDS)
+#: Requests in a row without a response after which the brokers count as absent, and the worker is not ready.
+UNANSWERED_CHECKS = 3
+UNANSWERED_SECONDS = UNANSWERED_CHECKS * (CHECK_SECONDS + ANSWER_SECONDS)
 
 #: Seconds in which nothing of what waits has been read, after which the worker is not ready. The fetch that comes
 #: first after an outage takes a request's timeout at most, but for frozen brokers, which are reported by themselves.
@@ -192,6 +194,8 @@ class Ingest(Service):
         # At the last look at the topic: the own partitions, and the number of those that other workers own.
         self._looked_at: set[TopicPartition] = set()
         self._others = 0
+        # Looks in a row that had no answer in time.
+        self._unanswered = 0
         self._finished = asyncio.Event()
         self._asking_since: float | None = None
         # Of the dead letters since the last flush. A flood of junk would fill the memory between two flushes.
@@ -450,7 +454,7 @@ class Ingest(Service):
         self._checked_at = self._clock()
         self._looked_at = set(partitions)
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(ANSWER_SECONDS * (2 if self._unanswered else 1)):
                 topics = await self._cluster.identities(self._topics.names)
                 self._topics.look(topics)
                 topic = topics.get(self._topic)
@@ -467,10 +471,17 @@ class Ingest(Service):
                         commits = {each: owned.state.checkpoint for each, owned in partitions.items()}
         except (KafkaError, ClusterError, TimeoutError) as error:
             self._tolerate(error)
-            # The absence of a broker is not the silence of producers: the idle time begins anew when it is back.
-            for owned in partitions.values():
-                owned.state.interrupt_silence()
+            # What it has waited in vain is no silence of producers.
+            self._listened_at = self._clock()
+            self._unanswered += 1
+            # Nor is the absence of a broker: the idle time begins anew when it is back. One that is slow is asked
+            # again: under a heavy load, hardly an idle time passes without a late answer, and no window would close.
+            if not isinstance(error, TimeoutError) or self._unanswered >= UNANSWERED_CHECKS:
+                for owned in partitions.values():
+                    owned.state.interrupt_silence()
             return
+        # The first answer after that comes before what producers could not send meanwhile.
+        settled, self._unanswered = not self._unanswered, 0
         # What the group has assigned and this worker cannot take over is an outage as well, which has an end.
         if not self._ownership.waiting:
             self._answered_at = self._clock()
@@ -487,6 +498,8 @@ class Ingest(Service):
         if seen[0] == 0 or seen[1] != self._seen[1]:
             self._progressed_at = self._clock()
         self._seen = seen
+        if not settled:
+            return
         read = [
             partition
             for partition in partitions.keys() & set(idle)

@@ -30,8 +30,6 @@ from tests.service.harness import SURVEY, batches
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
 
-    from aiokafka.errors import KafkaError
-
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.protocol import DescribeTopics
 
@@ -66,7 +64,7 @@ class MemoryKafka:
     done: list[tuple[str, Any]] = field(default_factory=list)
     published: list[Record] = field(default_factory=list)
     commits: dict[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
-    failing: KafkaError | None = None
+    failing: Exception | None = None
     refusing: Exception | None = None
     stopped: bool = False
     read: list[int] = field(default_factory=list)

@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError, NodeNotReadyError
+from aiokafka.errors import CommitFailedError, KafkaConnectionError, NodeNotReadyError
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.pipeline import partials, wire
@@ -35,6 +35,11 @@ from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import SUM_SECONDS
 from stream_ldp.service.reports_group import ReportsGroup
 from tests.service.memory import COLLECTION, MemoryKafka
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aiokafka import TopicPartition
 
 
 @pytest.fixture
@@ -413,8 +418,9 @@ async def test_a_partition_that_has_more_to_read_is_not_idle(ingest: Ingest, kaf
     )
 
 
+@pytest.mark.parametrize("away", [KafkaConnectionError(), TimeoutError()], ids=["away", "frozen"])
 async def test_a_broker_that_is_away_is_no_silent_producer_and_is_given_up_in_the_end(
-    ingest: Ingest, kafka_in_memory: MemoryKafka
+    ingest: Ingest, kafka_in_memory: MemoryKafka, away: Exception
 ) -> None:
     memory = kafka_in_memory
     memory.report()
@@ -422,15 +428,37 @@ async def test_a_broker_that_is_away_is_no_silent_producer_and_is_given_up_in_th
     before = memory.committed().watermark_ms
     outage = memory.settings.outage_seconds
     memory.turn_seconds = 0.5
-    memory.failing = KafkaConnectionError()
+    memory.failing = away
     await turn(ingest, memory, seconds=outage / 2)
     memory.failing = None
     await turn(ingest, memory, seconds=CHECK_SECONDS + 0.5)
     assert memory.committed().watermark_ms == before, "the wait for the idle timeout has begun again"
-    memory.failing = KafkaConnectionError()
+    memory.failing = away
     await turn(ingest, memory, seconds=outage - 2)
-    with pytest.raises(KafkaError):
+    with pytest.raises(type(away)):
         await turn(ingest, memory, seconds=4)
+
+
+async def test_windows_close_beside_brokers_that_are_often_slow_to_answer(
+    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, ask = kafka_in_memory, kafka_in_memory.end_offsets
+    answered = [True]
+
+    async def slow(partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        answered.append(len(answered) % 3 > 0)
+        if not answered[-1]:
+            raise TimeoutError
+        return await ask(partitions)
+
+    memory.report()
+    await turn(ingest, memory, seconds=1.0)
+    reported_ms = memory.committed().watermark_ms
+    monkeypatch.setattr(memory, "end_offsets", slow)
+    while memory.committed().watermark_ms == reported_ms:
+        assert memory.seconds < 1_020, "the silence does not begin anew each time"
+        await ingest.turn()
+    assert answered[-2:] == [True, True], "the first answer comes before what producers could not send meanwhile"
 
 
 async def test_it_is_ready_once_it_has_partitions_and_has_caught_up(

@@ -84,7 +84,7 @@ def _of_numbers(squares: FloatArray, groups: NDArray[np.intp], sizes: FloatArray
     (the two groups of Efron, 2008).
     """
     odds, chances = _log_odds(squares, np.ones(1)), np.full(squares.shape, _CHANCE_OF_LAG)
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS if sizes.max() > 1.0 else 0):  # by itself, each is as likely as not to lag
         belief = _belief(odds, chances)
         others = _sums(belief, groups)[groups] - belief
         chances = (_WEIGHT_OF_CHANCE * _CHANCE_OF_LAG + others) / (_WEIGHT_OF_CHANCE + sizes[groups] - 1.0)

@@ -130,6 +130,10 @@ def _eigenfunctions(likelihood: Likelihood, root: FloatArray) -> tuple[FloatArra
     if len(root) >= _WIDE and (own := likelihood.information_beside_constant(root**2)) is not None:
         return eigh_beside(own * root**2, root)
     constant = np.outer(root, root)
+    if len(root) == 2:  # one direction is orthogonal to the constant
+        (less, more), one = root, likelihood.information(root**2) * constant
+        direction = np.array([-more, less])
+        return direction @ one @ direction[:, None], direction[:, None]
     beside_constant = np.eye(len(root)) - constant
     whitened = likelihood.information(root**2) * constant
     # The constant gets eigenvalue -1, and eigh puts the smallest first: with 0, it would be mixed with the functions
@@ -233,6 +237,9 @@ def _unshrunk_squares(attribute: AttributeBasis) -> Feature:
 
 def transformed(array: FloatArray, matrices: Sequence[FloatArray]) -> FloatArray:
     """Multiply each axis by its matrix, shape (out, in)."""
-    for axis, matrix in enumerate(matrices):
-        array = np.moveaxis(np.tensordot(matrix, array, axes=(1, axis)), 0, axis)
-    return array
+    shape = tuple(len(matrix) for matrix in matrices)
+    # Each product contracts the first axis and puts what comes of it behind all others. `tensordot` takes three times
+    # as long for small arrays.
+    for matrix in matrices:
+        array = (matrix @ array.reshape(matrix.shape[1], -1)).T
+    return array.reshape(shape)

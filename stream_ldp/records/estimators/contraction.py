@@ -120,11 +120,8 @@ class PatternTable:
 
     def _factors(self, features: Sequence[Feature | None]) -> tuple[FloatArray, FloatArray]:
         tables = [each.likelihoods(feature) for each, feature in zip(self._patterns, features, strict=True)]
-        one = np.ones((1, 1))
-        return (
-            reduce(_all_products, tables[: self._half], one),
-            reduce(_all_products, tables[self._half :], one),
-        )
+        first, second = tables[: self._half], tables[self._half :]
+        return reduce(_all_products, first), reduce(_all_products, second) if second else np.ones((1, 1))
 
 
 class NamedValues:

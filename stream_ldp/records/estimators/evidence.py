@@ -209,8 +209,9 @@ class Evidence:
         """Twice the log ratio of the marginal likelihoods, best v over v = 0; at least 0."""
         return 2.0 * max(0.0, float(self._log_ratio.max()))
 
+    @cached_property
     def p_value(self) -> float:
-        """Simulate the chance of a statistic at least as large if v = 0 (Crainiceanu and Ruppert, 2004).
+        """The simulated chance of a statistic at least as large if v = 0 (Crainiceanu and Ruppert, 2004).
 
         The N r_k^2 / lambda_k are then independent chi-squares, drawn together for coefficients of like equal lambda.
         Nothing is drawn where the outcome is sure: every sample reaches 0, and by Markov's inequality, since a
@@ -275,6 +276,8 @@ def _residuals(moments: Moments, retained: FloatArray, centre: FloatArray) -> Fl
 
 def tied_means(numbers: FloatArray, retained: FloatArray) -> FloatArray:
     """Give each coefficient the mean of those that have its lambda, to rounding."""
+    if len(numbers) == 1:
+        return numbers
     order = np.argsort(retained)
     group = np.cumsum(np.diff(retained[order], prepend=0.0) > MIN_RETAINED)
     means = np.bincount(group, weights=numbers[order]) / np.maximum(np.bincount(group), 1)

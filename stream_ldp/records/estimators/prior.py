@@ -76,7 +76,6 @@ class Prior:
         the reports leave open; see `Evidence.expected_errors`.
     share_errors: those of `marginals`, one an attribute.
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
-    p_value: that of independence.
     centre_kind: what the centre is.
     lacking: what an error of each coefficient lacks besides, squared, where reports are weighted to say more than
         they do; 0 for reports as they are.
@@ -90,7 +89,6 @@ class Prior:
     variances: FloatArray
     cautious_errors: FloatArray
     share_errors: tuple[ShareErrors, ...]
-    p_value: float
     centre_kind: Start
     lacking: FloatArray | float = 0.0
 
@@ -105,7 +103,6 @@ class Prior:
         basis = ProductBasis(bases)
         moments = basis.moments(likelihood)
         dependence = _dependence(basis, moments)
-        p_value = dependence.p_value()
         independent = _probability_of_independence(against_uniform, dependence.log_mean_ratio)
         pairs: dict[tuple[int, ...], _Level] = {}
         if len(attributes) == 1:
@@ -145,9 +142,13 @@ class Prior:
             cautious_errors=errors,
             share_errors=tuple(of_shares),
             dependence=dependence,
-            p_value=p_value,
             centre_kind=_kind(len(attributes), factor),
         )
+
+    @property
+    def p_value(self) -> float:
+        """Chance of a dependence as large, if the attributes were independent; see `Evidence.p_value`."""
+        return self.dependence.p_value
 
     @property
     def marginals(self) -> tuple[FloatArray, ...]:
@@ -170,7 +171,7 @@ class Prior:
 
         Their coefficients have the expected square d_k^2 + e_k, with d_k the posterior's mean and e_k its error.
         """
-        if self.p_value <= INDEPENDENCE_LEVEL and self.nearly_function:
+        if self.nearly_function and self.p_value <= INDEPENDENCE_LEVEL:
             return True
         dependent = self.basis.order >= 2
         squares = self.basis.coefficients(self.expected) ** 2 + self.cautious_errors

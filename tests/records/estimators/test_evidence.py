@@ -40,7 +40,7 @@ def test_independence_is_rejected_no_more_often_than_the_level_says(
     joint: FloatArray, f: float, response: tuple[float, float] | None
 ) -> None:
     """At level 0.05, 11 or more of 60 rejections have a chance of 2e-4; the seeds are fixed."""
-    p_values = [learn(joint, 2_000, f=f, seed=seed, response=response).dependence.p_value() for seed in range(60)]
+    p_values = [learn(joint, 2_000, f=f, seed=seed, response=response).dependence.p_value for seed in range(60)]
     assert np.count_nonzero(np.array(p_values) <= 0.05) < 11
 
 
@@ -51,7 +51,7 @@ def test_dependence_is_found_where_there_are_enough_reports(
     f: float, response: tuple[float, float] | None, reports: int
 ) -> None:
     for seed in range(5):
-        assert learn(DEPENDENT, reports, f=f, seed=seed, response=response).dependence.p_value() <= 0.01
+        assert learn(DEPENDENT, reports, f=f, seed=seed, response=response).dependence.p_value <= 0.01
 
 
 def test_the_strength_of_the_prior_matches_the_distance_from_its_centre() -> None:
@@ -87,9 +87,11 @@ def test_a_p_value_that_is_sure_without_samples_is_what_the_samples_say(
     assert len(sure) >= 3
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(np.random, "default_rng", _no_draws)
-        assert [each.p_value() for each in sure] == [expected] * len(sure)
+        assert [each.p_value for each in sure] == [expected] * len(sure)
     monkeypatch.setattr(evidence, "_NEVER", 0.0)
-    assert [each.p_value() for each in sure] == [expected] * len(sure)
+    for each in sure:
+        del each.p_value
+    assert [each.p_value for each in sure] == [expected] * len(sure)
 
 
 def _no_draws(seed: int) -> None:

@@ -60,7 +60,7 @@ def test_a_purely_three_way_dependence_is_found_when_reports_are_clear() -> None
     prior = Prior.learn(Likelihood.of(counts, sizes=truth.shape, supports=[channel] * len(truth.shape)))
     np.testing.assert_allclose(prior.centre, 1 / 8, atol=0.02)
     assert prior.strength < 100
-    assert prior.dependence.p_value() <= 0.01
+    assert prior.dependence.p_value <= 0.01
 
 
 def test_the_expected_joint_is_right_without_noise_and_the_centre_without_information() -> None:

@@ -470,15 +470,7 @@ class Ingest(Service):
                     else:  # All have been committed, by this worker or by those before.
                         commits = {each: owned.state.checkpoint for each, owned in partitions.items()}
         except (KafkaError, ClusterError, TimeoutError) as error:
-            self._tolerate(error)
-            # What it has waited in vain is no silence of producers.
-            self._listened_at = self._clock()
-            self._unanswered += 1
-            # Nor is the absence of a broker: the idle time begins anew when it is back. One that is slow is asked
-            # again: under a heavy load, hardly an idle time passes without a late answer, and no window would close.
-            if not isinstance(error, TimeoutError) or self._unanswered >= UNANSWERED_CHECKS:
-                for owned in partitions.values():
-                    owned.state.interrupt_silence()
+            self._note_no_answer(error)
             return
         # The first answer after that comes before what producers could not send meanwhile.
         settled, self._unanswered = not self._unanswered, 0
@@ -512,6 +504,18 @@ class Ingest(Service):
             others = [each for other, each in reached.items() if other != partition and each is not None]
             state.advance_idle(max(others, default=None))
             reached[partition] = state.advanced_ms
+
+    def _note_no_answer(self, error: Exception) -> None:
+        """Go on in spite of a look that had no answer, or none in time; see `_tolerate`."""
+        self._tolerate(error)
+        # What it has waited in vain is no silence of producers.
+        self._listened_at = self._clock()
+        self._unanswered += 1
+        # Nor is the absence of a broker: the idle time begins anew when it is back. One that is slow is asked again:
+        # under a heavy load, hardly an idle time passes without a late answer, and no window would close.
+        if not isinstance(error, TimeoutError) or self._unanswered >= UNANSWERED_CHECKS:
+            for owned in self._ownership.partitions.values():
+                owned.state.interrupt_silence()
 
     async def _why_unused(self, partitions: int) -> str:
         """Say that this worker owns no partition although there are enough; empty if there are not, or not now.

@@ -44,7 +44,6 @@ TYPE_TESTS = {
     "client/reporter.py: Collection": "applications give anything",
     "client/subscriber.py: Collection": "applications give a collection or its name",
     "deferred.py: Deferred": "a table has objects and places of objects",
-    "kafka/fetching.py: Columns": "aiokafka's loop gives what its parser makes, or columns in its place",
     "kafka/fetching.py: _Result": "aiokafka keeps results and failures in one place",
     "mechanisms/frequency_oracle.py: FrequencyOracle": "an audit is given any randomizer; only oracles take sets",
     "pipeline/merging.py: CutOff": "a record of the partials topic may be a decision of the merge",

@@ -17,7 +17,7 @@ from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.source_partition import SILENT_MS
 from stream_ldp.pipeline.statistics import groups, sending
-from stream_ldp.pipeline.statistics.sending import LEAST_FLUSH_SECONDS, LOOK_RECORDS
+from stream_ldp.pipeline.statistics.sending import LEAST_FLUSH_SECONDS
 from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.service import ingest as ingest_module
 from stream_ldp.service.ingest import (
@@ -221,9 +221,10 @@ async def test_what_comes_steadily_is_flushed_once_in_every_and_what_closes_a_wi
 
 
 async def test_a_light_load_is_fetched_once_for_each_flush_until_a_window_may_close(
-    ingest: Ingest, kafka_in_memory: MemoryKafka
+    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fetch takes as long as a hundred records. Nobody waits for those that come between flushes."""
+    monkeypatch.setattr(ingest_module, "LOOK_RECORDS", 200)
     memory, every = kafka_in_memory, 2 * LEAST_FLUSH_SECONDS
     memory.turn_seconds = 0.01
     closes_ms = closes_at(pane_of(memory.now_ms(), COLLECTION.window), COLLECTION.window)
@@ -240,18 +241,21 @@ async def test_a_light_load_is_fetched_once_for_each_flush_until_a_window_may_cl
     memory.periods.clear()
     until = memory.seconds + 1.0
     while memory.seconds < until:
-        for _ in range(LOOK_RECORDS // 10):
+        for _ in range(20):
             memory.report()
         await ingest.turn()
     assert {period for _, period in memory.periods[1:]} == {LEAST_FLUSH_SECONDS}, "of a heavy load, each look flushes"
 
 
-async def test_under_a_heavy_load_each_look_flushes(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
+async def test_under_a_heavy_load_each_look_flushes(
+    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest_module, "LOOK_RECORDS", 200)
     memory = kafka_in_memory
     memory.turn_seconds = LEAST_FLUSH_SECONDS / 5
     flushed = []
     while memory.seconds < 1_003.0:
-        for _ in range(LOOK_RECORDS // 5):
+        for _ in range(40):
             memory.report()
         memory.done.clear()
         await ingest.turn()

@@ -25,11 +25,8 @@ class Routes:
         """
         self.known = frozenset(handlers)
         # Two tables, since the name that a client asks for may be {name} itself.
-        self._plain: dict[str, dict[str, Handler]] = {}
-        self._named: dict[str, dict[str, Handler]] = {}
-        for (method, path), handler in handlers.items():
-            table = self._named if _NAME in path else self._plain
-            table.setdefault(path, {})[method] = handler
+        self._plain = {route: handler for route, handler in handlers.items() if _NAME not in route[1]}
+        self._named = {route: handler for route, handler in handlers.items() if _NAME in route[1]}
 
     def answer(self, request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
         """Return the answer to a request.
@@ -37,17 +34,18 @@ class Routes:
         Raises:
             Refused: there is no such path, or it is not there for this method.
         """
+        method, path = "GET" if request.method == "HEAD" else request.method, request.path
         name: list[str] = []
-        methods = self._plain.get(request.path)
-        if methods is None and len(parts := request.path.split("/")) > _PLACE:
+        handler = self._plain.get((method, path))
+        if handler is None and len(parts := path.split("/")) > _PLACE:
             name, parts[_PLACE] = [parts[_PLACE]], _NAME
-            methods = self._named.get("/".join(parts))
-        if methods is None:
-            raise Refused(404, "not_found", f"{request.method} {request.path}")
-        handler = methods.get("GET" if request.method == "HEAD" else request.method)
-        if handler is None:
-            raise Refused(405, "method_not_allowed", f"{request.method} {request.path}")
-        return handler(request, *name)
+            path = "/".join(parts)
+            handler = self._named.get((method, path))
+        if handler is not None:
+            return handler(request, *name)
+        there = any(each in (path, request.path) for _, each in self.known)
+        status, reason = (405, "method_not_allowed") if there else (404, "not_found")
+        raise Refused(status, reason, f"{request.method} {request.path}")
 
 
 def name_of(request: web.BaseRequest) -> str:

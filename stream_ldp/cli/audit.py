@@ -24,15 +24,13 @@ from rich.table import Table
 from stream_ldp.audit.enumerate import ENUMERATED, UnknownDistribution
 from stream_ldp.audit.one_report import OneReport
 from stream_ldp.audit.record_mechanism import AuditedRecords
-from stream_ldp.audit.specified_rows import differences, round_differences
-from stream_ldp.audit.turns import w_event_claims
+from stream_ldp.audit.specified_rows import differences, round_differences, w_event_claims
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.options import load_collections
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
-from stream_ldp.kinds import KINDS, kind_of
+from stream_ldp.kinds import KINDS, kind_of, load_collection
 from stream_ldp.ledger.ledger import charged
 from stream_ldp.mechanisms import Mechanism, OSEntropy, PermanentWords, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
@@ -365,7 +363,7 @@ def read(subject: str) -> AuditSubject:
     """Read a collection file or a mechanism, or end the command with what is wrong with it."""
     kind, colon, _ = subject.partition(":")
     if Path(subject).exists() or not (colon or kind in EXAMPLES):
-        (collection,) = load_collections([Path(subject)]).values()
+        collection = load_collection(Path(subject))
         audited: AuditSubject = kind_of(collection).claims(collection)
         return audited
     owner = next((known.name for known in KINDS.values() if kind in known.mechanisms), None)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.options import load_collections, same_names
+from stream_ldp.cli.options import same_names
 from stream_ldp.collection import CollectionError
 from stream_ldp.collection.located import suggestion
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.registry import read_registration
 from stream_ldp.kafka.registry_log import read_registry
-from stream_ldp.kinds import collection_of_document
+from stream_ldp.kinds import collection_of_document, load_collection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,8 +30,7 @@ def collection_or_name(given: str) -> Collection | str:
         CollectionError: the file is wrong.
     """
     if Path(given).is_file():
-        (known,) = load_collections([Path(given)]).values()
-        return known
+        return load_collection(Path(given))
     if Path(given).is_dir():
         fail(f"{given}: a directory, where a collection's file or name was expected")
     if not given.replace("-", "").replace("_", "").isalnum():

@@ -18,11 +18,10 @@ from stream_ldp.cli.displays.table_text import plain, print_whole
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.evaluate.known_table import TableFile
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.timing import solve_section, solve_times
 from stream_ldp.collection.records import Missing
 from stream_ldp.errors import DataError
-from stream_ldp.kinds import kind_of, load_solver, w_event_of
+from stream_ldp.kinds import kind_of, load_collection, load_solver, w_event_of
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.budgets import renewing_plans, renewing_section, turn_plan, turn_section
 from stream_ldp.pipeline.changing import CHANGES, change_plans, change_section
@@ -131,7 +130,7 @@ def plan(
     """
     if wanted is not None and not 0.0 < wanted < 1.0:
         fail("--wanted is an error, or a quality, between 0 and 1", code=2)
-    (collection,) = load_collections([file]).values()
+    collection = load_collection(file)
     kind = kind_of(collection)
     if lifetime is not None or per_report is not None:
         if kind.for_budget is None:

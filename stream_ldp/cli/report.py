@@ -15,13 +15,13 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import items_of
 from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
-from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client, spent_line, until_signal
 from stream_ldp.client.errors import DeliveryError
 from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import kind_of, rounds_of
+from stream_ldp.kinds import kind_of, load_collection, rounds_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
 from stream_ldp.ledger.secret import ledger_file_of, load_or_create_secret
 from stream_ldp.ledger.terms import Assumption, ReportRefused, Terms, TooManyValues
@@ -208,8 +208,7 @@ def report(
     CSV begins with a line that names the attributes; a line of JSON is an object whose keys are the attributes. The
     first bad line ends the command with status 1: the lines before it are published, those after it are not.
     """
-    collection: Any
-    (collection,) = load_collections([file]).values()
+    collection: Any = load_collection(file)
     given = {
         "budget": budget,
         "per_day": per_day,

@@ -23,6 +23,7 @@ from stream_ldp.kafka.offsets import offsets_since
 from stream_ldp.kafka.registry_log import read_registry
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import DAY_MS, topic_specs
+from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.quantity import quantity
@@ -144,7 +145,7 @@ async def _position(settings: Settings, file: Path, since_ms: int, *, yes: bool)
 
 
 async def _topics(settings: Settings, file: Path, *, yes: bool) -> None:
-    (known,) = load_collections([file]).values()
+    known = load_collection(file)
     specs = topic_specs([known], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions)
     shared = {settings.topic_names.partials, settings.topic_names.collections}
     own = [spec.name for spec in specs if spec.name not in shared]

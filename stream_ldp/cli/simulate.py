@@ -21,14 +21,14 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
-from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.collection.records import Missing
 from stream_ldp.kafka.log import LogReader, existing_topics
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import kind_of, rounds_of
+from stream_ldp.kinds import kind_of, load_collection, rounds_of
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.pipeline.wire import Header
@@ -118,8 +118,7 @@ def simulate(
     For a collection of item sets, the users report live in the phases of the next epochs, as a worker asks them. The
     command prints a line for each phase, and in the end the true top k.
     """
-    collection: Any
-    (collection,) = load_collections([file]).values()
+    collection: Any = load_collection(file)
     if truth is not None and not truth.parent.is_dir():
         # Found later, it would leave reports on the topic without their truth.
         fail(f"--truth {truth}: there is no directory {truth.parent}", code=2)

@@ -13,13 +13,13 @@ import typer
 from stream_ldp.cli.arguments import CollectionFile, WindowStart, milliseconds
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import UNANSWERABLE, fail
-from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec, SynthesizingCollection
 from stream_ldp.extras import imported
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import chunk_class, synthetic_of
+from stream_ldp.kinds import chunk_class, load_collection, synthetic_of
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.recount import answer_before
 from stream_ldp.quantity import quantity
@@ -92,8 +92,7 @@ def synthesize(
 
     Where the collection file asks for records (`synthesis`), workers publish the same ones with each final.
     """
-    collection: Any
-    (collection,) = load_collections([file]).values()
+    collection: Any = load_collection(file)
     synthetic_of(collection)
     other = collection.counting_all()
     window_ms = milliseconds(window)

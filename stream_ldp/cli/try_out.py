@@ -22,7 +22,6 @@ from stream_ldp.cli.init import about, drafted_of, warn
 from stream_ldp.cli.inputs.guess import guess
 from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.one_report import one_report
-from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter, now_ms
@@ -95,8 +94,7 @@ def _trial(data: Path | None, file: Path | None, *, of: str | None, epsilon: flo
         survey = load_collection(SURVEY)
         return _Trial(collection=survey, population=survey_records())
     if file is not None:
-        known: Any
-        (known,) = load_collections([file]).values()
+        known: Any = load_collection(file)
         if kind_of(known).rounds is not None:
             fail(f"{file}: try is for collections of records; `stream-ldp simulate` plays others", code=2)
     else:

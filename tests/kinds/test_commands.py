@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from stream_ldp.audit.turns import w_event_claims
+from stream_ldp.audit.specified_rows import w_event_claims
 from stream_ldp.cli import app
 from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.collection.labels import codes_of

@@ -139,6 +139,21 @@ class AskedInTurn:
     def asks(self, secret: bytes, time_ms: int) -> bool:
         return self.turns.has(secret, self.fingerprint, time_ms // self.turns.turn_ms)
 
+    def whole_row(
+        self,
+        secret: bytes | None,
+        record: Held,
+        *,
+        time_ms: int,  # noqa: ARG002
+        words: Words,
+        memoises: bool = True,
+    ) -> bytes:
+        return self.row_of(secret if memoises else None, record, words)
+
+    def row_of(self, key: bytes | None, record: Held, words: Words) -> bytes:
+        """The row of a user with a key; without one, the answer is of fresh words."""
+        raise NotImplementedError
+
 
 def spread(columns: Sequence[tuple[str, Sequence[Json]]]) -> list[Held]:
     """Make records of these names in which each value comes, up to `MAX_HELD`, and all last values at last."""

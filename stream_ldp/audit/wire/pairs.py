@@ -58,19 +58,10 @@ class Pairs(AskedInTurn):
         share = min(max((number - least) / (largest - least), 0.0), 1.0)
         return 2 * held[slot] + int(word < round(share * WHOLE))
 
-    def whole_row(
-        self,
-        secret: bytes | None,
-        record: Held,
-        *,
-        time_ms: int,  # noqa: ARG002
-        words: Words,
-        memoises: bool = True,
-    ) -> bytes:
-        """The row of a user; without a secret, or if it memoises nothing, the answer is of fresh words."""
-        if secret is not None and memoises:
+    def row_of(self, key: bytes | None, record: Held, words: Words) -> bytes:
+        if key is not None:
             data = self.fingerprint + struct.pack("<H", 0) + self.held_bytes(record)
-            words = words_of(secret, "stream-ldp ans 1", data)
+            words = words_of(key, "stream-ldp ans 1", data)
         else:
             # The word of the only question.
             next(words)

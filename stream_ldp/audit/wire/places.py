@@ -48,16 +48,7 @@ class Places(AskedInTurn):
         region = list(self.regions).index(record["region"])
         return region * len(self.epsilons) + self.epsilons.index(float(record["epsilon"]))
 
-    def whole_row(
-        self,
-        secret: bytes | None,
-        record: Held,
-        *,
-        time_ms: int,  # noqa: ARG002
-        words: Words,
-        memoises: bool = True,
-    ) -> bytes:
-        """The row of a user; without a secret, or if it memoises nothing, the answer is of fresh words."""
+    def row_of(self, key: bytes | None, record: Held, words: Words) -> bytes:
         named = record["place"] if record["place"] in self.places else self.other
         if named is None:
             raise Unspecified("the place is not in the file")
@@ -65,8 +56,8 @@ class Places(AskedInTurn):
         first, end, kind, parameters = self.questions[number]
         if (first, end) != self.regions[record["region"]] or not first <= place < end:
             raise Unspecified("the place is not in the region, or the meaning has other regions than the file")
-        if secret is not None and memoises:
-            words = words_of(secret, "stream-ldp ans 1", self.fingerprint + struct.pack("<Hq", number, place))
+        if key is not None:
+            words = words_of(key, "stream-ldp ans 1", self.fingerprint + struct.pack("<Hq", number, place))
         answered = answer(kind, parameters, place - first, words)
         count = len(self.questions)
         said = 0 if count == 1 else 1 if count <= 256 else 2

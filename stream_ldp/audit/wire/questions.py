@@ -210,17 +210,7 @@ class Sampled(AskedInTurn):
                 if list(parameters[3:]) != second:
                     yield f"the second noise of question {place} is not that of p and q in the file"
 
-    def whole_row(
-        self,
-        secret: bytes | None,
-        record: Held,
-        *,
-        time_ms: int,  # noqa: ARG002
-        words: Words,
-        memoises: bool = True,
-    ) -> bytes:
-        """The row of a user; without a secret, or if it memoises nothing, the answer is of fresh words."""
-        key = secret if memoises else None
+    def row_of(self, key: bytes | None, record: Held, words: Words) -> bytes:
         asked = question_of(self.ends, next(words)) if key is None else self.question(key)
         _, kind, parameters, *_ = self.questions[asked]
         source = words

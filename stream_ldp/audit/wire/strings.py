@@ -66,17 +66,7 @@ class Strings(AskedInTurn):
         longer = [*symbols, 0]
         return [bucket_of(symbols, seed, 7), *(longer[2 * i] * m + longer[2 * i + 1] for i in asked)]
 
-    def whole_row(
-        self,
-        secret: bytes | None,
-        record: Held,
-        *,
-        time_ms: int,  # noqa: ARG002
-        words: Words,
-        memoises: bool = True,
-    ) -> bytes:
-        """The row of a user; without a secret, or if it memoises nothing, the answer is of fresh words."""
-        key = secret if memoises else None
+    def row_of(self, key: bytes | None, record: Held, words: Words) -> bytes:
         number, seed = (question_of(self.ends, next(words)), next(words)) if key is None else self.drawn(key)
         inputs = self.inputs(number, seed, self.symbols(record[self.name]))
         if key is not None:

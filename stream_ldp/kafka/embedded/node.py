@@ -17,8 +17,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from stream_ldp.kafka.embedded.broker import EmbeddedBroker, EmbeddedBrokerError
-from stream_ldp.kafka.embedded.class_archive import ClassArchive
-from stream_ldp.kafka.embedded.jars import fetch_jars
+from stream_ldp.kafka.embedded.jars import ClassArchive, fetch_jars
 from stream_ldp.kafka.embedded.process import accepts, find_java, free_ports, last_lines, run
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The attacks that the reports of item sets have to withstand: those to each phase, and those to an epoch."""
+"""The attacks that the reports of item sets have to withstand: to each phase, to an epoch, and repeated ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.audit.attacks import Attack
 from stream_ldp.audit.oracle_attacks import (
     LOOKED_AT,
     AttackTarget,
@@ -16,7 +17,8 @@ from stream_ldp.audit.oracle_attacks import (
     same_for_all,
     targets_of_larger,
 )
-from stream_ldp.mechanisms import random_words
+from stream_ldp.mechanisms import Values, random_words
+from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
 from stream_ldp.sets.audit.enumeration import inquiries, phases_by_group
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import Target
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.audit.attacks import Attack
     from stream_ldp.audit.lower_bound import System
     from stream_ldp.audit.oracle_attacks import Sets
     from stream_ldp.mechanisms import Entropy
+    from stream_ldp.mechanisms.loloha import Permanent
     from stream_ldp.sets.phases import Inquiry, Method
 
 
@@ -132,4 +134,51 @@ def _items(inquiry: Inquiry, *, domain: int) -> NDArray[np.int64]:
         return np.arange(domain)
     return (
         inquiry.candidates if inquiry.candidates.ndim == 1 else np.unique(inquiry.candidates[inquiry.candidates >= 0])
+    )
+
+
+#: Reports of a user over which an attacker averages, and the users who are attacked: some seconds.
+_REPORTS = 31
+_MAX_TRIALS = 5_000
+
+
+def repeated_attacks(
+    method: Method, *, keyed: Callable[[bytes], Permanent], noise: Callable[[], Entropy], secrets: Entropy
+) -> tuple[Attack, ...]:
+    """List the attacks on repeated reports; none if the method's first phase does not memoise.
+
+    keyed: returns the sources of what a secret determines.
+    noise: makes the source of the fresh noise, anew for each call.
+    secrets: source of the users' secrets.
+    """
+    inquiry = method.first()
+    oracle = method.memoising
+    if oracle is None:
+        return ()
+    compared = opposite_sets(np.arange(method.domain), slots=inquiry.padding)
+
+    def averaged(history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        """Return what is left of many reports of each user: the row, and the sign that most of them say."""
+        held = np.flatnonzero(history[0]).astype(np.int64)
+        permanent = [
+            oracle.permanent(held, padding=inquiry.padding, words=keyed(secret))
+            for secret in drawn_secrets(users, entropy=secrets)
+        ]
+        entropy = noise()
+        sent = [oracle.refreshed(np.concatenate(permanent), entropy=entropy) for _ in range(_REPORTS)]
+        bits = [np.unpackbits(each, axis=1, bitorder="little") for each in sent]
+        rows = np.packbits(np.mean(bits, axis=0) > 0.5, axis=1, bitorder="little")
+        return extended(oracle, rows, compared)[:, None]
+
+    return (
+        Attack(
+            target="client, averaged",
+            neighbours="any two sets",
+            reports=_REPORTS,
+            values=Values.CONSTANT,
+            claimed=oracle.response.loss(reports=_REPORTS),
+            system=averaged,
+            pairs=pairs_of_sets(compared, domain=method.domain),
+            most_trials=_MAX_TRIALS,
+        ),
     )

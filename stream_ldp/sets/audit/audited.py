@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.audit.audited import Claim, Exact
-from stream_ldp.sets.audit.attacks import set_attacks
+from stream_ldp.sets.audit.attacks import repeated_attacks, set_attacks
 from stream_ldp.sets.audit.enumeration import DOMAIN, MAX_PADDING, ItemEnumeration
 from stream_ldp.sets.audit.method_reports import method_differences, wide_claims
-from stream_ldp.sets.audit.repeated_attacks import repeated_attacks
 from stream_ldp.sets.audit.repeated_reports import changing_losses, repeated_differences, repeated_losses
 from stream_ldp.sets.reports import permanent_words
 

@@ -116,7 +116,7 @@ def lifetime(self: Any, table: Any, *, time_ms: int, **options: Any) -> Any:
 
 def without_what_is_held(patch: pytest.MonkeyPatch) -> None:
     # What is imported when it is first read would keep what is patched.
-    import_module("stream_ldp.places.charges")
+    import_module("stream_ldp.places.questions")
     import_module("stream_ldp.questions.reports")
 
     def held_words(collection: Any, number: int, user: Any, *, key: bytes) -> Any:

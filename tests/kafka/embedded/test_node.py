@@ -14,8 +14,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import NewTopic
 
 from stream_ldp.kafka.embedded import EmbeddedBrokerError, EmbeddedKafka, node
-from stream_ldp.kafka.embedded.class_archive import ClassArchive
-from stream_ldp.kafka.embedded.jars import fetch_jars
+from stream_ldp.kafka.embedded.jars import ClassArchive, fetch_jars
 from stream_ldp.kafka.embedded.process import accepts, find_java
 from tests.kafka.embedded.administration import administration
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 #: Bits of the reports that are made at once: with a byte for each, 16 MiB.
 _BITS_AT_ONCE = 2**24
 #: Users whom a plan assumes, the strings that they have, their letters where there is no alphabet, and the power with
-#: which the frequencies of strings fall.
+#: which the frequencies of strings fall: English words of at most 10 letters have shares of 0.027, 0.0127, 0.0071 and
+#: 0.0036 at ranks 4, 8, 16 and 32 (wordfreq), and these 0.031, 0.0153, 0.0076 and 0.0038.
 _ASSUMED, _STRINGS, _LETTERS, _EXPONENT = 100_000, 2_000, "abcdefghijklmnopqrstuvwxyz", 1.0
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.evaluation.distance import average_variation_distance, coverage, joint_of, width
-from stream_ldp.evaluation.experiment import Experiment, scores
+from stream_ldp.evaluation.experiment import Experiment
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import selected
@@ -72,14 +72,14 @@ AMONG = (
     ("adult", "marital-status,sex,income", "age"),
 )
 OF_AMONG = ("f = 0.5", "f = 0.1, both stages", "f = 0.5, both stages")
-#: Tables and attributes of which reports are linked, their noises, and in how many windows the users report.
+#: Tables and attributes of which reports are linked, their noises, in how many windows the users report, and repeats.
 LINKED = (
     ("nltcs", "bathing,traveling"),
     ("nltcs", "bathing,traveling,managing_money"),
     ("adult", "marital-status,race"),
     ("adult", "marital-status,sex,income"),
 )
-OF_LINKED, LINKED_WINDOWS = ("f = 0.1, both stages", "f = 0.5, both stages"), 16
+OF_LINKED, LINKED_WINDOWS, LINKED_REPEATS = ("f = 0.1, both stages", "f = 0.5, both stages"), 16, 3
 SHARES = {0.0: "New users", 0.5: "Half of the users return", 1.0: "All users return"}
 #: Numbers of attributes of one window, by table, and how many sets of them are drawn for a row.
 SIZES, SETS = {"nltcs": (2, 3, 5), "adult": (2, 3)}, 10
@@ -133,7 +133,9 @@ def _linked(directory: Path, of: tuple[str, str], noise: str, returning: float) 
         "linked": {"linked": size},
     }
     found = {
-        prior: _of_stream(population, noise, windows=LINKED_WINDOWS, returning=returning, **form)
+        prior: _of_stream(
+            population, noise, windows=LINKED_WINDOWS, returning=returning, repeats=LINKED_REPEATS, **form
+        )
         for prior, form in forms.items()
     }
     return {
@@ -141,8 +143,22 @@ def _linked(directory: Path, of: tuple[str, str], noise: str, returning: float) 
         "of": of[1],
         "noise": noise,
         "returning": returning,
-        "avd": {prior: round(each["last_avd"], 5) for prior, each in found.items()},
-        "coverage": {prior: round(each["coverage"], 4) for prior, each in found.items()},
+        **_of_forms(found, metric="last_avd"),
+    }
+
+
+def _of_forms(found: dict[str, list[dict[str, float]]], *, metric: str = "avd") -> dict[str, dict[str, Any]]:
+    """Return the mean distance, coverage and width of each form, and the distance in each repeat.
+
+    found: by form, the metrics of each repeat.
+    """
+    return {
+        "avd": {form: round(float(np.mean([one[metric] for one in each])), 5) for form, each in found.items()},
+        "coverage": {
+            form: round(float(np.mean([one["coverage"] for one in each])), 4) for form, each in found.items()
+        },
+        "width": {form: round(float(np.mean([one["width"] for one in each])), 3) for form, each in found.items()},
+        "repeats": {form: [round(one[metric], 5) for one in each] for form, each in found.items()},
     }
 
 
@@ -154,11 +170,12 @@ def _of_stream(
     returning: float,
     drift: NDArray[np.int64] | None = None,
     among: int = 0,
+    repeats: int = REPEATS,
     prior: str | None = None,
     window: dict[str, Any] | None = None,
     linked: str | None = None,
-) -> dict[str, float]:
-    """Estimate windows of users who are drawn from a table, and return the metrics.
+) -> list[dict[str, float]]:
+    """Estimate windows of users who are drawn from a table, and return the metrics of each repeat.
 
     among: number of the last attributes that are reported, and not estimated.
     """
@@ -191,16 +208,17 @@ def _of_stream(
         measure=partial(measure_windows, windows=windows, returning=returning, drift=drift),
         clock=time.perf_counter,
     )
-    (score,) = scores(experiment.repeats(REPEATS, seed=SEED)).values()
-    return {name: float(value) for name, value in score.metrics.items()}
+    return [
+        {name: float(value) for name, value in one.metrics.items()}
+        for (one,) in experiment.repeats(repeats, seed=SEED)
+    ]
 
 
 def _stream(directory: Path, stream: tuple[str, str, str | None], noise: str, returning: float) -> dict[str, Any]:
     found = _of_windows(directory, stream, noise, returning=returning)
     return _named_stream(stream, noise) | {
         "returning": returning,
-        "avd": {prior: round(each["avd"], 5) for prior, each in found.items()},
-        "coverage": {prior: round(each["coverage"], 4) for prior, each in found.items()},
+        **_of_forms(found),
     }
 
 
@@ -220,10 +238,7 @@ def _stream_among(directory: Path, stream: tuple[str, str, str | None], noise: s
         for form, more in (("", ()), (" among", others))
         for prior, score in _of_windows(directory, stream, noise, among=more).items()
     }
-    return _named_stream(stream, noise) | {
-        "avd": {form: round(each["avd"], 5) for form, each in found.items()},
-        "coverage": {form: round(each["coverage"], 4) for form, each in found.items()},
-    }
+    return _named_stream(stream, noise) | _of_forms(found)
 
 
 def _of_windows(
@@ -233,7 +248,7 @@ def _of_windows(
     *,
     returning: float = 0.0,
     among: Sequence[str] = (),
-) -> dict[str, dict[str, float]]:
+) -> dict[str, list[dict[str, float]]]:
     name, of, drift_by = stream
     population = _columns(directory, name, [*of.split(","), *among])
     drift = None if drift_by is None else _columns(directory, name, [drift_by])[:, 0]
@@ -307,6 +322,7 @@ def _among(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
     mechanism = RRLDP(sizes=_sizes(records), **NOISES[noise])
     distances: dict[str, list[float]] = {}
     covered: dict[str, list[float]] = {}
+    widths: dict[str, list[float]] = {}
     seen = 0
     for repeat in range(SETS):
         of = rng.choice(records.shape[1], k, replace=False).tolist()
@@ -330,6 +346,7 @@ def _among(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
         ):
             distances.setdefault(form, []).append(average_variation_distance(solution.joint, truth))
             covered.setdefault(form, []).append(coverage(solution.joint, solution.standard_error, truth))
+            widths.setdefault(form, []).append(width(solution.standard_error, distance=distances[form][-1]))
     return {
         "data": name,
         "k": k,
@@ -337,7 +354,14 @@ def _among(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
         "seen": seen,
         "avd": {form: round(float(np.mean(each)), 5) for form, each in distances.items()},
         "coverage": {form: round(float(np.mean(covered[form])), 4) for form in ("alone", "among")},
+        "width": {form: round(float(np.mean(widths[form])), 3) for form in ("alone", "among")},
+        "worst": round(_worst(distances, "among", "alone"), 3),
     }
+
+
+def _worst(distances: dict[str, list[float]], form: str, other: str) -> float:
+    """Return the largest ratio of the distance by one form to that by another, of the same users."""
+    return float((np.array(distances[form]) / distances[other]).max())
 
 
 def _generated(directory: Path, family: str, k: int, noise: str) -> dict[str, Any]:
@@ -580,9 +604,9 @@ def _reordered_table(single: list[dict[str, Any]], reordered: list[dict[str, Any
 
 def _among_table(among: list[dict[str, Any]]) -> str:
     lines = [
-        "| table, attributes, noise | alone | among | ratio | best published | ratio to it: alone | among "
-        "| factor seen | covered: alone | among |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| table, attributes, noise | alone | among | ratio | worst set | best published | ratio to it: alone "
+        "| among | factor seen | covered: alone | among | width: alone | among |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     names = dict.fromkeys(each["data"] for each in among)
     rows = [(f"{each['data']}, {each['k']}, {each['noise']}", [each]) for each in among]
@@ -592,9 +616,11 @@ def _among_table(among: list[dict[str, Any]]) -> str:
         best = min(_mean(of, form) for form in PUBLISHED)
         seen = np.mean([each["seen"] for each in of]) / SETS
         covered = " | ".join(f"{np.mean([each['coverage'][form] for each in of]):.2f}" for form in ("alone", "among"))
+        wide = " | ".join(f"{np.mean([each['width'][form] for each in of]):.1f}" for form in ("alone", "among"))
         lines.append(
             f"| {_title(name)} | {alone:.3f} | {drawn:.3f} | "
-            f"{drawn / alone:.2f} | {best:.3f} | {alone / best:.2f} | {drawn / best:.2f} | {seen:.1f} | {covered} |"
+            f"{drawn / alone:.2f} | {max(each['worst'] for each in of):.2f} | {best:.3f} | {alone / best:.2f} | "
+            f"{drawn / best:.2f} | {seen:.1f} | {covered} | {wide} |"
         )
     return "\n".join(lines)
 

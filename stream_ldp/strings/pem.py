@@ -308,6 +308,7 @@ def _planes(
     """Return the planes of the hashes of strings that begin at a position, shape (n, bits, words)."""
     planes = np.zeros((len(strings), bits, len(seeds) // 64), dtype=np.uint64)
     for place, column in enumerate(strings.T, start=position):
-        symbols, which = np.unique(column, return_inverse=True)
-        planes ^= symbol_planes(seeds, position=place, symbols=symbols, bits=bits)[which]
+        # Without a sort, which np.unique takes: there are few symbols, and all endings come again with each chunk.
+        symbols = np.flatnonzero(np.bincount(column))
+        planes ^= symbol_planes(seeds, position=place, symbols=symbols, bits=bits)[np.searchsorted(symbols, column)]
     return planes

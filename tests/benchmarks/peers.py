@@ -1,6 +1,6 @@
-"""Let a worker and its peers drain one topic of batches, in turns, each by its quickest way to read many at once.
+"""Let a worker and its peers drain topics of batches, in turns, each by its quickest way to read many at once.
 
-python -m tests.benchmarks.peers --shape 8x8 --pairs 28 --records 1000000
+python -m tests.benchmarks.peers [--rounds N] [--scale SHARE] [--write]
 
 A worker does all that it does: it also publishes partials and answers, commits, and refuses copies. The peers do
 nothing but decode and count, by the package's own code, what they read: a librdkafka consumer, a Faust agent that
@@ -9,6 +9,8 @@ releases of their libraries, and so need an environment of their own; without it
 
 python -m venv build/peers
 build/peers/bin/pip install 'bytewax>=0.21,<1' 'quixstreams>=3.20,<4' --editable '.[worker]'
+
+--write keeps the table in the README of the benchmarks.
 """
 
 from __future__ import annotations
@@ -16,29 +18,27 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
-from itertools import combinations, islice
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
 
 from stream_ldp.kinds import kind_of, load_collection
 from stream_ldp.pipeline import wire
 from tests.benchmarks.faust_agent import reading
+from tests.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: Records that are taken at once, and encoded at once.
-TAKEN, ENCODED = 5_000, 100_000
-
-#: Partitions of the topic, and reports of a batch.
-PARTITIONS, REPORTS = 4, 50
+#: Records that are taken at once.
+TAKEN = 5_000
 
 
 class Drain:
@@ -74,16 +74,16 @@ class Drain:
         }
 
 
-def bare(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
+def bare(drain: Drain, brokers: str, topic: str, partitions: int) -> dict[str, float]:
     """Drain by an aiokafka consumer that sums the lengths of the values."""
     from aiokafka import AIOKafkaConsumer, TopicPartition  # noqa: PLC0415  each way has its libraries alone
 
     async def run() -> dict[str, float]:
         consumer = AIOKafkaConsumer(bootstrap_servers=brokers, enable_auto_commit=False)
         await consumer.start()
-        partitions = [TopicPartition(topic, number) for number in range(PARTITIONS)]
-        consumer.assign(partitions)
-        await consumer.seek_to_beginning(*partitions)
+        assigned = [TopicPartition(topic, number) for number in range(partitions)]
+        consumer.assign(assigned)
+        await consumer.seek_to_beginning(*assigned)
         done, length = False, 0
         while not done:
             for records in (await consumer.getmany(timeout_ms=200)).values():
@@ -97,7 +97,7 @@ def bare(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
     return asyncio.run(run())
 
 
-def librdkafka(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
+def librdkafka(drain: Drain, brokers: str, topic: str, partitions: int) -> dict[str, float]:
     """Drain by confluent-kafka's consumer."""
     from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415
 
@@ -109,7 +109,7 @@ def librdkafka(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
             "queued.min.messages": 500_000,
         }
     )
-    consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
     while True:
         messages = consumer.consume(TAKEN, timeout=1.0)
         if messages and drain.take([message.value() or b"" for message in messages]):
@@ -119,7 +119,7 @@ def librdkafka(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
     return found
 
 
-def faust(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
+def faust(drain: Drain, brokers: str, topic: str, _partitions: int) -> dict[str, float]:
     """Drain by a Faust agent that takes buffers."""
 
     async def run() -> dict[str, float]:
@@ -137,7 +137,7 @@ def faust(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
     return asyncio.run(run())
 
 
-def bytewax(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
+def bytewax(drain: Drain, brokers: str, topic: str, _partitions: int) -> dict[str, float]:
     """Drain by a Bytewax dataflow that counts what its source has read at once."""
     from bytewax import operators as op  # type: ignore[import-not-found]  # noqa: PLC0415
     from bytewax.connectors.kafka import operators as kafka  # type: ignore[import-not-found]  # noqa: PLC0415
@@ -158,7 +158,7 @@ def bytewax(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
     return found[0]
 
 
-def quix(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
+def quix(drain: Drain, brokers: str, topic: str, _partitions: int) -> dict[str, float]:
     """Drain by a Quix dataframe that keeps records until there are enough to count."""
     from quixstreams import Application  # type: ignore[import-not-found]  # noqa: PLC0415
 
@@ -181,52 +181,52 @@ def quix(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
     return found[0]
 
 
-#: Of each way, whether it needs an environment of its own.
-WAYS: dict[Callable[[Drain, str, str], dict[str, float]], bool] = {
-    bare: False,
-    librdkafka: False,
-    faust: False,
-    bytewax: True,
-    quix: True,
+#: Of each way, its name, whether it needs an environment of its own, and the share of the records that it drains:
+#: slow ones need no more.
+WAYS: dict[Callable[[Drain, str, str, int], dict[str, float]], tuple[str, bool, float]] = {
+    bare: ("bare aiokafka, counts nothing", False, 1.0),
+    librdkafka: ("confluent-kafka that counts", False, 1.0),
+    bytewax: ("Bytewax that counts", True, 1.0),
+    quix: ("Quix Streams that counts, buffered", True, 0.25),
+    faust: ("Faust that counts, buffered", False, 0.05),
 }
 
+_WORKER = "a whole worker"
+_README = REPOSITORY / "tests" / "benchmarks" / "README.md"
+_TABLE = re.compile(r"(?<=<!-- peers -->\n\n).*?(?=\n<!-- /peers -->)", re.DOTALL)
 
-def compare(shape: str, *, pairs: int, records: int, rounds: int, peers: Path, console: Console) -> None:
-    """Let all of them drain such batches, and print what each takes for one."""
+
+def compare(*, scale: float, rounds: int, peers: Path) -> str:
+    """Let all of them drain `scale` times the records that are meant, and return the table of what a batch takes."""
     # Not to be loaded by the peers.
     from stream_ldp.kafka.embedded import EmbeddedKafka  # noqa: PLC0415
-    from tests.benchmarks.speed.counting import document_of  # noqa: PLC0415
-    from tests.benchmarks.speed.draining import deployed, drained, encoded, fill  # noqa: PLC0415
+    from tests.benchmarks.speed.draining import TOPICS, drained, made  # noqa: PLC0415
 
-    attributes, values = map(int, shape.split("x"))
-    document = document_of((values,) * attributes, window="1h")
-    document["estimates"] = [
-        {"name": f"e{number}", "of": [f"a{i}", f"a{j}"]}
-        for number, (i, j) in enumerate(islice(combinations(range(attributes), 2), pairs))
-    ]
-    with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as directory:
-        deployment = asyncio.run(deployed(Path(directory), kafka.bootstrap, document))
-        batches = encoded(deployment, records, reports=REPORTS)
-        for first in range(0, records, ENCODED):
-            asyncio.run(fill(deployment, batches[first : first + ENCODED]))
-        del batches
-        about = [str(deployment.file), kafka.bootstrap, deployment.names.reports("bench"), str(records)]
-        for _ in range(rounds):
-            _print(console, "worker", drained(deployment, records * REPORTS, REPORTS))
-            for way, apart in WAYS.items():
-                python = str(peers) if apart else sys.executable
-                if Path(python).exists():
-                    command = [python, "-m", "tests.benchmarks.peers", "--way", way.__name__, *about]
+    ways = {way: about for way, about in WAYS.items() if peers.exists() or not about[1]}
+    lines = {name: f"| {name} |" for name in (_WORKER, *(name for name, *_ in ways.values()))}
+    for topic in TOPICS:
+        with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as directory:
+            records = round(scale * topic.records)
+            deployment = asyncio.run(made(Path(directory), kafka.bootstrap, replace(topic, records=records)))
+            where = [str(deployment.file), kafka.bootstrap, deployment.names.reports("bench"), str(topic.partitions)]
+            found: dict[str, list[dict[str, float]]] = {name: [] for name in lines}
+            for _ in range(rounds):
+                found[_WORKER].append(drained(deployment, records * topic.reports, topic.reports))
+                for way, (name, apart, share) in ways.items():
+                    python = str(peers) if apart else sys.executable
+                    some = str(max(1, round(share * records)))
+                    command = [python, "-m", "tests.benchmarks.peers", "--way", way.__name__, some, *where]
                     done = subprocess.run(command, check=True, capture_output=True, text=True)
-                    _print(console, way.__name__, json.loads(done.stdout.splitlines()[-1]))
-
-
-def _print(console: Console, name: str, found: dict[str, float]) -> None:
-    per = {clock: 1e6 * found[clock] / found["records"] for clock in ("processor", "seconds")}
-    console.print(
-        f"{name:10} {per['processor']:6.2f} us of the processor a batch, {per['seconds']:6.2f} us by the clock, "
-        f"{found['seconds']:.1f} s"
-    )
+                    found[name].append(json.loads(done.stdout.splitlines()[-1]))
+        for name, runs in found.items():
+            cell = " / ".join(
+                f"{statistics.median(1e6 * run[clock] / run['records'] for run in runs):.3g}"
+                for clock in ("processor", "seconds")
+            )
+            lines[name] += f" {cell} |"
+            print(f"{topic}: {name} {cell}", file=sys.stderr)  # noqa: T201
+    head = f"| us of the processor / by the clock | {' | '.join(map(str, TOPICS))} |\n|---|{'---:|' * len(TOPICS)}\n"
+    return head + "".join(f"{line}\n" for line in lines.values())
 
 
 def main() -> None:
@@ -236,21 +236,21 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--shape", default="16x2", help="attributes, and values of each")
-    parser.add_argument("--pairs", type=int, default=5, help="that are counted")
-    parser.add_argument("--records", type=int, default=2_000_000, help="batches on the topic")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each drains it")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each drains each topic")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the records that are meant")
     parser.add_argument("--peers", type=Path, default=Path("build/peers/bin/python"), help="of Bytewax and Quix")
-    parser.add_argument("--way", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--write", action="store_true", help="keep the table")
+    parser.add_argument("--way", nargs=6, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.way is not None:
-        name, file, brokers, topic, records = given.way
+        name, records, file, brokers, topic, partitions = given.way
         (way,) = (each for each in WAYS if each.__name__ == name)
-        print(json.dumps(way(Drain(Path(file), int(records)), brokers, topic)))  # noqa: T201
+        print(json.dumps(way(Drain(Path(file), int(records)), brokers, topic, int(partitions))))  # noqa: T201
         return
-    console = Console(highlight=False, soft_wrap=True)
-    options = {"pairs": given.pairs, "records": given.records, "rounds": given.rounds, "peers": given.peers}
-    compare(given.shape, **options, console=console)
+    table = compare(scale=given.scale, rounds=given.rounds, peers=given.peers)
+    print(table)  # noqa: T201
+    if given.write:
+        _README.write_text(_TABLE.sub(lambda _: table, _README.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

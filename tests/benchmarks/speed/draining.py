@@ -42,7 +42,7 @@ _PATIENCE_SECONDS = 120.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Topic:
+class Topic:
     """A topic to drain.
 
     sizes: those of the attributes.
@@ -75,12 +75,12 @@ class _Topic:
         return f"batches of {self.reports}{values}, {pairs} pairs{partitions}"
 
 
-_TOPICS = (
-    _Topic(reports=50, records=1_400_000),
-    _Topic(reports=1, records=3_000_000),
-    _Topic(reports=500, records=250_000),
-    _Topic(sizes=(8,) * 8, reports=50, records=1_200_000),
-    _Topic(sizes=(8,) * 8, reports=50, records=600_000, every_pair=True, partitions=16),
+TOPICS = (
+    Topic(reports=50, records=1_400_000),
+    Topic(reports=1, records=3_000_000),
+    Topic(reports=500, records=250_000),
+    Topic(sizes=(8,) * 8, reports=50, records=1_200_000),
+    Topic(sizes=(8,) * 8, reports=50, records=600_000, every_pair=True, partitions=16),
 )
 
 #: Share of the reports before which a drain is not measured, and number of records that are encoded at a time.
@@ -113,14 +113,14 @@ def rows(scale: float, rounds: int) -> Iterator[dict[str, Any]]:
         MissingTool: there is no Java or Maven, and so no Kafka.
     """
     with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as directory:
-        for place, topic in enumerate(_TOPICS):
+        for place, topic in enumerate(TOPICS):
             some = replace(topic, records=round(scale * topic.records))
             (Path(directory) / str(place)).mkdir()
-            deployment = asyncio.run(_made(Path(directory) / str(place), kafka.bootstrap, some))
+            deployment = asyncio.run(made(Path(directory) / str(place), kafka.bootstrap, some))
             yield from _compared(deployment, some, rounds, log=kafka.data / "log")
 
 
-def _compared(deployment: Deployment, drain: _Topic, rounds: int, *, log: Path) -> Iterator[dict[str, Any]]:
+def _compared(deployment: Deployment, drain: Topic, rounds: int, *, log: Path) -> Iterator[dict[str, Any]]:
     """Compare a worker with its peers.
 
     log: the directory in which the broker keeps all topics.
@@ -164,7 +164,7 @@ def _compared(deployment: Deployment, drain: _Topic, rounds: int, *, log: Path) 
     }
 
 
-async def _made(directory: Path, bootstrap: str, topic: _Topic) -> JointDeployment:
+async def made(directory: Path, bootstrap: str, topic: Topic) -> JointDeployment:
     """Create a deployment, and fill its reports topic."""
     deployment = await deployed(directory, bootstrap, topic.document, partitions=topic.partitions)
     for first in range(0, topic.records, _ENCODED):

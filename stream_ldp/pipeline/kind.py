@@ -262,6 +262,26 @@ def always(*libraries: str) -> Callable[[Collection], tuple[str, ...]]:
     return lambda _: libraries
 
 
+#: Where the parts of a kind are in a room, by their fields.
+_PLACES = {
+    "reports": "reports:reports",
+    "charges": "reports:charges",
+    "claims": "audited:subject",
+    "solve": "solve:solve",
+    "summary": "plan:summary",
+    "plan": "plan:plan",
+    "published": "plan:published",
+    "leverages": "plan:leverages",
+    "totals": "evaluation:totals",
+    "evaluation": "evaluation:EVALUATION",
+}
+
+
+def parts_in(room: str, *fields: str) -> dict[str, Any]:
+    """Return parts of a kind that are in a room, each deferred, by its field of `Kind`; all of them by default."""
+    return {field: deferred(f"stream_ldp.{room}.{_PLACES[field]}") for field in fields or _PLACES}
+
+
 _special = always("scipy.special")
 
 

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from stream_ldp.deferred import deferred
-from stream_ldp.pipeline.kind import Kind
+from stream_ldp.pipeline.kind import Kind, parts_in
 
 if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
@@ -19,25 +19,17 @@ def libraries(collection: JointCollection) -> tuple[str, ...]:
 
 
 RECORDS = Kind(
+    **parts_in("records"),
     name="records",
     collection=deferred("stream_ldp.records.collection:JointCollection"),
     mechanisms=("rr-ldp", "k-rr", "k-subset", "hashed-k-rr"),
-    charges=deferred("stream_ldp.records.reports:charges"),
-    claims=deferred("stream_ldp.records.audited:subject"),
     per_turn=lambda collection: collection.mechanism.privacy_loss(reports=1).epsilon,
     specified=lambda file, _: deferred("stream_ldp.audit.wire.records:Records")(file),
     layout=deferred("stream_ldp.records.layout:JointLayout"),
-    solve=deferred("stream_ldp.records.solve:solve"),
     answer=deferred("stream_ldp.records.answer:Estimate"),
     vocabulary=deferred("stream_ldp.records.estimators:VOCABULARY"),
-    summary=deferred("stream_ldp.records.plan:summary"),
-    plan=deferred("stream_ldp.records.plan:plan"),
     alternatives=deferred("stream_ldp.records.plan:alternatives"),
-    published=deferred("stream_ldp.records.plan:published"),
-    leverages=deferred("stream_ldp.records.plan:leverages"),
     changing=deferred("stream_ldp.records.plan:changing"),
-    reports=deferred("stream_ldp.records.reports:reports"),
-    totals=deferred("stream_ldp.records.evaluation:totals"),
     for_budget=deferred("stream_ldp.records.plan:for_budget"),
     is_large=deferred("stream_ldp.records.solve_time:is_large"),
     solve_times=deferred("stream_ldp.records.solve_time:solve_times"),
@@ -46,5 +38,4 @@ RECORDS = Kind(
     libraries=libraries,
     narrowed_to=deferred("stream_ldp.records.collection:narrowed_to"),
     synthetic=deferred("stream_ldp.synthesis.kind:SYNTHETIC"),
-    evaluation=deferred("stream_ldp.records.evaluation:EVALUATION"),
 )

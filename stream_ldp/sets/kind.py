@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.deferred import deferred
-from stream_ldp.pipeline.kind import Kind, always
+from stream_ldp.pipeline.kind import Kind, always, parts_in
 
 if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
@@ -18,26 +18,17 @@ def _per_turn(collection: ItemCollection) -> float:
 
 
 SETS = Kind(
+    **(parts_in("sets") | {"claims": deferred("stream_ldp.sets.audit.audited:subject")}),
     name="sets",
     collection=deferred("stream_ldp.sets.collection:ItemCollection"),
     mechanisms=("gfim", "gfim-users", "ldpminer", "svim", "loloha"),
-    reports=deferred("stream_ldp.sets.reports:reports"),
-    charges=deferred("stream_ldp.sets.reports:charges"),
-    claims=deferred("stream_ldp.sets.audit.audited:subject"),
     per_turn=_per_turn,
     specified=lambda file, _: deferred("stream_ldp.audit.wire.sets:Sets")(file),
     layout=deferred("stream_ldp.sets.layout:PhaseLayout"),
-    solve=deferred("stream_ldp.sets.solve:solve"),
     answer=deferred("stream_ldp.sets.answer:Ranking"),
     messages=deferred("stream_ldp.sets.asking:MESSAGES"),
     vocabulary=deferred("stream_ldp.sets.methods:VOCABULARY"),
-    summary=deferred("stream_ldp.sets.plan:summary"),
-    plan=deferred("stream_ldp.sets.plan:plan"),
-    published=deferred("stream_ldp.sets.plan:published"),
-    leverages=deferred("stream_ldp.sets.plan:leverages"),
-    totals=deferred("stream_ldp.sets.evaluation:totals"),
     libraries=always("scipy.linalg", "scipy.optimize", "scipy.special"),
     solve_times=deferred("stream_ldp.sets.plan:solve_times"),
     rounds=deferred("stream_ldp.sets.asking:ROUNDS"),
-    evaluation=deferred("stream_ldp.sets.evaluation:EVALUATION"),
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_ldp.deferred import deferred
-from stream_ldp.pipeline.kind import Kind, always
+from stream_ldp.pipeline.kind import Kind, always, parts_in
 
 
 def is_of_views(document: Mapping[str, Any]) -> bool:
@@ -19,27 +19,22 @@ def is_of_views(document: Mapping[str, Any]) -> bool:
 
 
 VIEWS = Kind(
+    **(
+        parts_in("views")
+        | parts_in("questions", "reports", "charges", "claims", "published")
+        | parts_in("records", "totals")
+    ),
     name="views",
     collection=deferred("stream_ldp.views.collection:ViewsCollection"),
     mechanisms=("sampled",),
     takes=is_of_views,
-    charges=deferred("stream_ldp.questions.reports:charges"),
-    claims=deferred("stream_ldp.questions.audited:subject"),
     per_turn=lambda collection: collection.questions.epsilon,
     specified=deferred("stream_ldp.audit.wire.questions:Sampled"),
     layout=deferred("stream_ldp.questions.layout:QuestionLayout"),
-    solve=deferred("stream_ldp.views.solve:solve"),
     answer=deferred("stream_ldp.records.answer:Estimate"),
     vocabulary={"Fit.method": ("views",), "Fit.stop": ("sweeps",)},
-    summary=deferred("stream_ldp.views.plan:summary"),
-    plan=deferred("stream_ldp.views.plan:plan"),
-    published=deferred("stream_ldp.questions.plan:published"),
-    leverages=deferred("stream_ldp.views.plan:leverages"),
-    reports=deferred("stream_ldp.questions.reports:reports"),
-    totals=deferred("stream_ldp.records.evaluation:totals"),
     for_finals=deferred("stream_ldp.views.dependence:for_finals"),
     libraries=always("scipy.linalg", "scipy.special"),
     narrowed_to=deferred("stream_ldp.views.collection:narrowed_to"),
     synthetic=deferred("stream_ldp.synthesis.kind:SYNTHETIC"),
-    evaluation=deferred("stream_ldp.views.evaluation:EVALUATION"),
 )

@@ -134,7 +134,15 @@ class Plan(AskingPlan):
                     *(quantity(error.users, "user") for error in self.attributes[0].errors),
                 ),
                 rows=tuple(
-                    (each.name, about, *(f"{error.standard_error:.4g}" for error in errors))
+                    (
+                        each.name,
+                        about,
+                        # Nearly all such samples have the same quantile, of numbers on whole steps.
+                        *(
+                            f"{error.standard_error:.4g}" if error.standard_error else "below a step"
+                            for error in errors
+                        ),
+                    )
                     for each in self.attributes
                     for about, errors in each.distribution
                 ),

@@ -96,7 +96,8 @@ class PiecewiseResponse(Randomizer):
     @property
     def title(self) -> str:
         """Name of the randomizer in plans."""
-        return "coin" if self.counters == 2 else f"piecewise, {self.width} of {self.counters}"
+        shape = "piecewise" if self.points else "square wave"
+        return "coin" if self.counters == 2 else f"{shape}, {self.width} of {self.counters}"
 
     @property
     def inputs(self) -> int:

@@ -339,14 +339,19 @@ class Estimate(Answer):
         high: float,
         *,
         of: Sequence[str] = (),
-        below: bool = False,  # noqa: ARG002
+        below: bool = False,
     ) -> Iterator[Cell]:
         for name in of or [number.attribute for number in self.numbers]:
-            yield from self.within({name: (low, high)})
+            yield from self._in_ranges({name: (low, high)}, below=below)
         if not self.numbers:
             raise ParameterError(_NO_NUMBERS)
 
     def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterator[Cell]:
+        return self._in_ranges(ranges, of=of)
+
+    def _in_ranges(
+        self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = (), below: bool = False
+    ) -> Iterator[Cell]:
         names = [axis.attribute for axis in self.axes]
         numbers = {number.attribute: number for number in self.numbers}
         if not numbers:
@@ -361,12 +366,17 @@ class Estimate(Answer):
                 )
         if len({*ranges, *of}) < len(ranges) + len(of):
             raise ParameterError("an attribute is named twice")
-        ends = {name: numbers[name].within(*given) for name, given in ranges.items()}
+        ends = {name: numbers[name].within(*given, below=below) for name, given in ranges.items()}
         shares, errors = Box(
             joint=self.joint(),
             errors=self.standard_errors(),
             deviations=np.reshape(self.deviations, (-1, *self.shape)),
-            numbers={names.index(name): (numbers[name], *given) for name, given in ends.items()},
+            numbers={
+                names.index(name): (numbers[name], *given)
+                for name, given in ends.items()
+                # All users are in the whole range.
+                if given != (numbers[name].cells[0], numbers[name].cells[-1])
+            },
             kept=[names.index(name) for name in of],
         ).shares()
         texts = {name: " to ".join(apart(given)) for name, given in ends.items()}

@@ -39,6 +39,9 @@ _ERROR_DIGITS = 7
 #: Digits of what it has of shares.
 _DIGITS = 9
 
+#: Part of the range of a number that is just below another: more than a curve takes for the same number.
+_JUST_BELOW = 1e-8
+
 #: Most numbers of a message that say how the errors of cells go together, and those of a number within its cells.
 _MOST_DEVIATIONS, _MOST_WITHIN = 4096, 1024
 
@@ -118,20 +121,27 @@ class NumberAxis(MessagePart):
             deviations=tuple(map(tuple, leading(off, most=_MOST_WITHIN).tolist())),
         )
 
-    def within(self, low: float, high: float) -> tuple[float, float]:
+    def within(self, low: float, high: float, *, below: bool = False) -> tuple[float, float]:
         """Return the part of a range that is within that of the number.
+
+        below: whether it ends just below the larger number, so that users at it are left out.
 
         Raises:
             ParameterError: it has no part of it, or its ends are in the wrong order.
         """
         least, largest = self.cells[0], self.cells[-1]
         if not low < high:
-            raise ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}")
+            also = (
+                ""
+                if low != high
+                else ": one number alone has users only in a range with a `step`, and views take none"
+            )
+            raise ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}{also}")
         if high <= least or low >= largest:
             raise ParameterError(
                 f"{self.attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"
             )
-        return max(low, least), min(high, largest)
+        return max(low, least), min(high - below * _JUST_BELOW * (largest - least), largest)
 
     def parts(self, low: float, high: float, *, finer: int = 1) -> NDArray[np.float64]:
         """Return the part of the users of each cell, or of its `finer` parts, whose number is from low to high."""
@@ -194,6 +204,8 @@ class Box:
 
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the share of users in the ranges for each combination of the kept values, and standard errors."""
+        if not self.numbers and not self.kept:
+            return np.ones(()), np.zeros(())
         weights = {axis: number.parts(low, high) for axis, (number, low, high) in self.numbers.items()}
         found = self._interpolated()
         squares = {axis: part**2 for axis, part in weights.items()}

@@ -212,6 +212,7 @@ class Plan(AnyPlan):
             ),
         )
         measured = [phase for phase in self.phases if phase.errors and not phase.sizes]
+        first = next(phase for phase in self.phases if phase.asked is Target.ITEM)
         yield Section(
             title="Standard error of a rare item's frequency / smallest frequency that differs clearly from 0",
             columns=("users", *(f"after phase {phase.number}" for phase in measured)),
@@ -220,10 +221,11 @@ class Plan(AnyPlan):
                 for errors in zip(*(phase.errors for phase in measured), strict=True)
             ),
             notes=()
-            if len(measured) == 1
+            if first is measured[-1]
             else (
-                f"Phase {measured[0].number} decides what becomes a candidate; phase {measured[-1].number} gives the "
-                "result.",
+                f"Phase {first.number} decides what becomes a candidate; phase {measured[-1].number} gives the "
+                "result."
+                + ("" if first.errors else f" Of a set of unknown size, phase {first.number} shows the order alone."),
             ),
         )
         yield from (_itemsets_section(phase) for phase in self.phases if phase.errors and phase.sizes)
@@ -321,7 +323,7 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
         if phase.sizes and phase.asked is Target.COUNT:
             doubts = [_doubt(phase, oracle, users=count) for count in users]
         items = method.domain if inquiry.candidates is None else len(inquiry.candidates)
-        has_frequencies = phase.asked is Target.ITEM
+        has_frequencies = phase.asked is Target.ITEM and not estimate.drawn
         yield PhasePlan(
             number=phase.number,
             part=phase.part,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.marginals.answer import Frequencies, Numbers
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.marginals.plan import plan
 from tests.marginals.examples import collection_of, marginals_of
 from tests.plans import text_of
@@ -43,6 +44,14 @@ def test_its_text_has_the_cost_and_the_error_of_each_attribute() -> None:
     text = text_of(plan(collection_of(), populations=(1_000,)))
     assert "all reports of a user's lifetime | epsilon 2.000, about one question" in text
     assert "age | mean | piecewise, 42 of 106 | 33.3% | " in text
+
+
+def test_a_quantile_of_whole_steps_may_have_an_error_below_a_step() -> None:
+    ages = SampledCollection.parse(
+        "{collection: people, mechanism: {kind: sampled, epsilon: 2}, window: {size: 10s}, "
+        "attributes: [{name: age, range: [0, 50], step: 1, quantiles: [0.5]}]}"
+    )
+    assert "age | quantile 0.5 | below a step" in text_of(plan(ages, populations=(1_000_000,)))
 
 
 def test_it_says_the_errors_of_distributions_and_quantiles() -> None:

@@ -32,7 +32,7 @@ def test_a_file_may_name_every_oracle_and_no_other() -> None:
 
 
 def test_numbers_are_asked_for_by_a_square_wave() -> None:
-    assert of("epsilon: 2")[1:2] == [((1,), "piecewise, 33 of 161")]
+    assert of("epsilon: 2")[1:2] == [((1,), "square wave, 33 of 161")]
 
 
 def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:

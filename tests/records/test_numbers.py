@@ -130,6 +130,8 @@ def test_users_who_share_a_number_are_in_the_ranges_that_have_it() -> None:
     for ends in ((0.0, 1.0), (0.3, 0.4), (0.41, 0.49), (0.4, 0.5), (0.45, 0.5), (0.5, 0.9), (0.51, 0.9), (0.25, 0.5)):
         assert axis.parts(*ends) @ margin == pytest.approx(curve.share(*ends)[0], abs=1e-6)
         assert axis.parts(*ends, finer=8) @ axis.shares(finer=8) == pytest.approx(curve.share(*ends)[0], abs=1e-6)
+    without = axis.within(0.3, 0.4, below=True)
+    assert axis.parts(*without) @ margin == pytest.approx(curve.share(0.3, 0.4, side="left")[0], abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -112,8 +112,14 @@ def test_sequential_epochs_give_a_result_each_epoch_and_pipelined_ones_each_wind
 
 
 def test_a_phase_that_counts_candidates_has_no_expected_error() -> None:
-    planned = plan(films("kind: svim, epsilon: 2, k: 4"))
+    planned = plan(films("kind: svim, epsilon: 2, k: 4, set_size: 3"))
     assert [bool(phase.errors) for phase in planned.phases] == [True, False, True]
+
+
+def test_a_phase_that_shows_an_order_alone_has_no_expected_error() -> None:
+    planned = plan(films("kind: gfim, epsilon: 2, k: 4"))
+    assert [bool(phase.errors) for phase in planned.phases] == [False, True, True]
+    assert "Phase 1 decides what becomes a candidate; phase 3 gives the result. Of a set" in text_of(planned)
 
 
 def sampled(collection: ItemCollection, sample: float) -> ItemCollection:

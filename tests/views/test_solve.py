@@ -154,6 +154,8 @@ def test_ranges_of_two_numbers_are_near_the_truth() -> None:
         assert cell.standard_error < 0.03
         assert abs(cell.estimate - true) < 3.5 * cell.standard_error
         assert cell.labels == {"age": f"{ages[0]} to {ages[1]}", "hours": f"{hours[0]} to {hours[1]}"}
+    (everybody,) = answer.within({"age": (16, 90), "hours": (-1, 200)})
+    assert (everybody.estimate, everybody.standard_error) == (1.0, 0.0)
     (alone,) = answer.between(40, 60, of=["age"])
     assert alone.estimate == pytest.approx(((people["0"] >= 40) & (people["0"] <= 60)).mean(), abs=0.06)
 
@@ -180,6 +182,11 @@ def test_ranges_of_what_is_no_number_are_refused() -> None:
         ({"aeg": (20, 40)}, (), "'aeg' is not an attribute of this estimate; did you mean 'age'"),
         ({"age": (20, 40)}, ("age",), "named twice"),
         ({"age": (95, 99)}, (), "'age' is from 16 to 90"),
+        (
+            {"age": (40, 40)},
+            (),
+            "got 40,40: one number alone has users only in a range with a `step`, and views take",
+        ),
     ):
         with pytest.raises(ParameterError, match=problem):
             list(answer.within(ranges, of=of))

@@ -9,8 +9,9 @@ posterior density at its mode gives the errors (Laplace's approximation).
 
 A number that many users share is a peak at a single place. It is sought first, while the rest is smooth: later, a
 plateau of many points has taken its users, and no small step leads from there to the peak. The place lies anywhere
-between the points of the grid, since how a number is rounded shows where it was. Peaks are kept where the evidence,
-the lower bound of variational Bayes, is larger with them than without.
+between the points of the grid, since how a number is rounded shows where it was. The estimate is the mean of that
+with peaks and that without, by their evidence, the lower bound of variational Bayes. Its errors include how these
+differ, where the peaks may be as well, and a further peak that a smooth rest may hide.
 """
 
 from __future__ import annotations
@@ -44,13 +45,17 @@ _SMALLEST = 1e-4
 _PLACES = 4
 
 #: Least rise of the log density for which a further peak is tried, in nats, and most of them. The evidence decides
-#: whether they are kept; the logarithm of the number of places is 6.2.
+#: what they count; the logarithm of the number of places is 6.2.
 _RISE_OF_PEAK, _PEAKS = 6.0, 8
 
 #: How many times the users of a neighbour a point of the grid has at most, where they spread over the cell around it:
 #: half a cell is rounded to the neighbour with a chance of 1/4 on the mean, so each has 1/8 of its users and the
 #: point 3/4. At an end there is half of the cell: the end has 3/4 of its users and the neighbour 1/4.
 _SPREAD, _SPREAD_AT_END = 6.0, 3.0
+
+#: Standard deviation of the share of users of a peak that is not found, beforehand. With half of it, ranges beside a
+#: peak are covered less; with twice as much, the errors of smooth numbers of few reports are larger.
+_SHARE = 0.2
 
 #: Relative size of what keeps a matrix regular where probabilities are 0.
 _RIDGE = 1e-10
@@ -94,10 +99,28 @@ class FittedDistribution:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Learnt:
-    """The mode of square roots of probabilities, those of the grid and then of peaks, when precisions are learnt."""
+class _Peaks:
+    """Peaks that are tried, and what a smooth rest beside them leaves open.
 
+    places: of the peaks, as numbers of places.
+    roots: a start of the square roots of the probabilities, those of the grid and then of the peaks.
+    surprise: minus the log of the chance of these places beforehand, in nats. For each, it counts all that are as
+        likely.
+    unseen: covariance of the probabilities, from a peak that is not found and where the others are, shape (roots,
+        roots).
+    """
+
+    places: list[int]
     roots: NDArray[np.float64]
+    surprise: float
+    unseen: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Learnt:
+    """Probabilities of the grid and then of peaks when precisions are learnt, with covariance and evidence."""
+
+    shares: NDArray[np.float64]
     covariance: NDArray[np.float64]
     evidence: float
 
@@ -117,24 +140,21 @@ def fit_distribution(
     # A number between two points is rounded to either, so its outcomes are those of both.
     of_places = np.stack([np.interp(places, grid, outcome) for outcome in channel.T], axis=1)
     tried = _peaks(channel, of_places, counts)
-    fits = [(_learn(channel, of_places, counts, each, roots), each) for each, roots in tried]
-    learnt, peaks = max(fits, key=lambda fit: fit[0].evidence)
-    roots, total = learnt.roots, (learnt.roots**2).sum()
-    points, shared = np.concatenate([grid, places[peaks]]), exact | (np.arange(len(roots)) > steps)
-    (points, shared), at = np.unique([points, shared], axis=1, return_inverse=True)
-    gathered = np.zeros((len(points), len(roots)))
-    gathered[at, np.arange(len(roots))] = 1.0
-    shares = gathered @ roots**2 / total
+    fits = [_learn(channel, of_places, counts, each) for each in tried]
+    weights, peaks = _normalised(np.array([fit.evidence for fit in fits])), places[tried[-1].places]
+    points = np.concatenate([grid, peaks])
+    (points, shared), at = np.unique([points, exact | (np.arange(len(points)) > steps)], axis=1, return_inverse=True)
+    gathered = np.zeros((len(points), len(at)))
+    gathered[at, np.arange(len(at))] = 1.0
+    of_fits = np.stack([gathered[:, : len(fit.shares)] @ fit.shares for fit in fits])
+    shares = weights @ of_fits
+    covariance = (of_fits - shares).T * weights @ (of_fits - shares)
+    for fit, weight in zip(fits, weights.tolist(), strict=True):
+        of_fit = gathered[:, : len(fit.shares)]
+        covariance += weight * of_fit @ fit.covariance @ of_fit.T
     shared = shared.astype(np.bool_)
     shared[~shared] = _stand_out(shares[~shared])
-    # From square roots to probabilities, whose sum is known.
-    slope = (gathered - shares[:, None]) * (2 * roots / total)
-    return FittedDistribution(
-        points=points / steps,
-        exact=shared,
-        probability=shares,
-        covariance=slope @ learnt.covariance @ slope.T,
-    )
+    return FittedDistribution(points=points / steps, exact=shared, probability=shares, covariance=covariance)
 
 
 def _stand_out(shares: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -145,51 +165,80 @@ def _stand_out(shares: NDArray[np.float64]) -> NDArray[np.bool_]:
     return found
 
 
-def _peaks(
-    channel: NDArray[np.float64], of_places: NDArray[np.float64], counts: NDArray[np.float64]
-) -> list[tuple[list[int], NDArray[np.float64]]]:
-    """Return no peaks and then those that a smooth rest leaves, as numbers of places, each with a start of the roots.
+def _peaks(channel: NDArray[np.float64], of_places: NDArray[np.float64], counts: NDArray[np.float64]) -> list[_Peaks]:
+    """Return no peaks and then those that a smooth rest leaves.
 
     Peaks are taken one by one, each where the log density would rise most if the rest followed, to the second order.
     """
-    points = len(channel)
+    points, every = len(channel), np.linspace(0, len(channel) - 1, len(of_places))
+    of_points = np.maximum(1 - np.abs(every[:, None] - np.arange(points)), 0.0)
     peaks: list[int] = []
     roots, precisions = np.full(points, points**-0.5), np.full(points - 1, _START * points)
-    found: list[tuple[list[int], NDArray[np.float64]]] = []
-    reached = -np.inf
+    found: list[_Peaks] = []
+    reached, surprise = -np.inf, 0.0
     while True:
         rows, prior = np.concatenate([channel, of_places[peaks]]), _prior(precisions, len(peaks))
         roots, curvature = _mode(rows, counts, prior, roots, steps=_FIRST_STEPS)
         density = _log_likelihood(rows, counts, roots) - 0.5 * float(roots @ prior @ roots)
         if density - reached < _RISE_OF_PEAK:
             break
-        found.append((peaks, roots))
         reached = density
         sent = roots**2 @ rows
         slopes = of_places @ (counts / sent) - counts.sum()
         shared = 2 * (of_places * (counts / sent**2)) @ rows.T * roots
-        bent = (of_places**2 * (counts / sent**2)).sum(axis=1)
-        bent -= (shared * np.linalg.solve(curvature, shared.T).T).sum(axis=1)
+        followed = np.linalg.solve(curvature, shared.T).T
+        bent = (of_places**2 * (counts / sent**2)).sum(axis=1) - (shared * followed).sum(axis=1)
         bent = np.maximum(bent, _RIDGE * counts.sum())
+        # What the users of a peak at each place move, with the rest.
+        moved = -2 * roots * followed
+        moved[:, :points] += of_points
+        moved -= moved.sum(axis=1, keepdims=True) * roots**2 / (roots**2).sum()
+        unseen = (moved.T * _expected_squares(slopes, bent, roots[points:] ** 2)) @ moved
+        found.append(_Peaks(places=peaks, roots=roots, surprise=surprise, unseen=unseen))
         rises = np.where(slopes > 0, slopes**2 / bent / 2, 0.0)
         rises[peaks] = 0.0
         place = int(rises.argmax())
         if len(peaks) == _PEAKS or rises[place] < _RISE_OF_PEAK:
             break
+        surprise += float(np.log(len(rises) * _normalised(rises)[place]))
         peaks = [*peaks, place]
         roots = np.append(roots, np.sqrt(min(slopes[place] / bent[place], 0.5)))
     return found[:1] + found[1:][-1:]
+
+
+def _expected_squares(
+    slopes: NDArray[np.float64], bent: NDArray[np.float64], held: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the expected squared share of users at each place whom the estimate has elsewhere, shape (places,).
+
+    slopes, bent: of the log density along the share of a further peak at each place, whose curvature `bent` is.
+    held: share of users of each found peak, which may be at any place that is about as likely.
+    """
+    precision = bent + _SHARE**-2
+    share = np.maximum(slopes, 0.0) / precision
+    chance = _normalised(0.5 * precision * share**2 - 0.5 * np.log(precision))
+    found: NDArray[np.float64] = chance * (share**2 + 1 / precision)
+    for each in held.tolist():
+        found += each**2 * _normalised(slopes * each - 0.5 * bent * each**2)
+    return found
+
+
+def _normalised(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return chances in proportion to the exponentials."""
+    found: NDArray[np.float64] = np.exp(logs - logs.max())
+    found /= found.sum()
+    return found
 
 
 def _learn(
     channel: NDArray[np.float64],
     of_places: NDArray[np.float64],
     counts: NDArray[np.float64],
-    peaks: list[int],
-    roots: NDArray[np.float64],
+    tried: _Peaks,
 ) -> _Learnt:
-    """Learn the precisions of the steps between points, beside peaks at these places."""
-    points, rows = len(channel), np.concatenate([channel, of_places[peaks]])
+    """Learn the precisions of the steps between points, beside peaks."""
+    peaks, roots, points = tried.places, tried.roots, len(channel)
+    rows = np.concatenate([channel, of_places[peaks]])
     precisions = np.full(points - 1, _START * points)
     rate = _SHAPE / precisions[0]
     for turn in range(_ROUNDS):
@@ -207,12 +256,20 @@ def _learn(
             + 0.5 * ((prior * covariance).sum() - np.linalg.slogdet(curvature).logabsdet)
             + (_SHAPE * np.log(rate) - (_SHAPE + 0.5) * np.log(halves)).sum()
             - 0.5 * expected[points:].sum()
-            - len(peaks) * np.log(len(of_places))
+            - tried.surprise
         )
         rate = _SHAPE * len(precisions) / precisions.sum()
         if np.abs(np.log(precisions / before)).max() < _SETTLED:
             break
-    return _Learnt(roots=roots, covariance=covariance, evidence=float(evidence))
+    # From square roots to probabilities, whose sum is known.
+    total = (roots**2).sum()
+    shares = roots**2 / total
+    slope = (np.eye(len(roots)) - shares[:, None]) * (2 * roots / total)
+    return _Learnt(
+        shares=shares,
+        covariance=slope @ covariance @ slope.T + tried.unseen,
+        evidence=float(evidence),
+    )
 
 
 def _log_likelihood(rows: NDArray[np.float64], counts: NDArray[np.float64], roots: NDArray[np.float64]) -> float:

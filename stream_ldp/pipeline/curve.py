@@ -169,8 +169,11 @@ def components(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
         float64, shape (components, points - 1), the largest first.
     """
     of_shares = covariance.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
-    values, vectors = np.linalg.eigh((of_shares + of_shares.T) / 2)
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    # Relative to the error of each share: one that is large at a few points leaves the others theirs.
+    error = np.sqrt(np.maximum(np.diag(of_shares), 0.0))
+    inverse = np.divide(1.0, error, out=np.zeros(len(error)), where=error > 0)
+    values, vectors = np.linalg.eigh((of_shares + of_shares.T) / 2 * inverse * inverse[:, None])
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1] * error[:, None]
     total = values.sum()
     if not total:
         return np.zeros((0, len(values)))

@@ -1,6 +1,9 @@
 """Measure distributions of numbers against the methods of the literature, on generated numbers and Adult's.
 
 python -m tests.benchmarks.distributions [--users 100000] [--repeats 5] [--adult adult.csv.gz]
+python -m tests.benchmarks.distributions --beside [--repeats 5]
+
+With `--beside`, it prints how many intervals hold of ranges that begin or end at or beside a number that many share.
 
 The published methods are square wave with EMS (Li et al., 2020), hierarchical histograms (Kulkarni et al., 2019: four
 parts a level, OUE, constrained inference) and AHEAD (Du et al., 2021), each as its authors describe it.
@@ -11,6 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import itertools
 import json
 import math
 import re
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 QUANTILES = (0.5, 0.95, 0.99)
 _BINS = 256
 _RANGES = 200
+_MANY = 1_000_000
 _TOPS = {"age": 100, "capital-gain": 100_000, "hours-per-week": 100}
 
 
@@ -217,6 +222,44 @@ def errors(curve: Curve, numbers: Floats, random: np.random.Generator) -> Floats
     return np.array([*found, np.mean(within)])
 
 
+#: Shares of users with one number, and ranges around it: from so far below it to so far above.
+_SHARED = (0.03, 0.05, 0.1, 0.2)
+_BESIDE = ((-20, -1), (-10, -1), (-5, -1), (-10, 0), (0, 10), (1, 5), (1, 10), (1, 20), (-2, 2), (-5, 5))
+
+
+def peaked(users: int, peak: float, share: float, *, step: bool, random: np.random.Generator) -> Floats:
+    """Draw numbers up to 100 of a bell, and of a share of users that have one number."""
+    numbers = random.normal(38, 14, users).clip(0, 100)
+    numbers = np.rint(numbers) if step else numbers
+    numbers[random.random(users) < share] = peak
+    return numbers / 100
+
+
+def beside(*, users: tuple[int, ...], repeats: int, epsilons: tuple[float, ...]) -> Iterator[str]:
+    """Yield the part of the intervals that hold, of ranges beside a peak, by its share of users."""
+    yield f"| numbers | epsilon | users | {' | '.join(f'{share:.0%}' for share in _SHARED)} |"
+    yield f"|---|{'---:|' * (2 + len(_SHARED))}"
+    for step, epsilon, count in itertools.product((True, False), epsilons, users):
+        covered = [
+            np.mean([_held(count, share, epsilon, step=step, repeat=repeat) for repeat in range(repeats)])
+            for share in _SHARED
+        ]
+        of = "whole, with a step" if step else "any"
+        yield f"| {of} | {epsilon:g} | {count:,} | {' | '.join(f'{each:.2f}' for each in covered)} |"
+
+
+def _held(users: int, share: float, epsilon: float, *, step: bool, repeat: int) -> float:
+    random, peak = np.random.default_rng(repeat), (40, 22, 57)[repeat % 3]
+    numbers = peaked(users, peak, share, step=step, random=random)
+    curve = (ours_in_steps if step else ours)(numbers, epsilon, random)
+    lows, highs = (np.array([_BESIDE]) + peak).T[..., 0] / 100
+    shares, errors = curve.shares(lows, highs)
+    held = np.sort(peaked(_MANY, peak, share, step=step, random=np.random.default_rng(0)))
+    off = 1e-9
+    true = (np.searchsorted(held, highs + off) - np.searchsorted(held, lows - off)) / _MANY
+    return float(np.mean(np.abs(shares - true) <= 1.96 * errors))
+
+
 def table(
     populations: list[tuple[str, Floats]], *, users: int, repeats: int, epsilons: tuple[float, ...]
 ) -> Iterator[str]:
@@ -242,8 +285,14 @@ if __name__ == "__main__":
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--epsilons", default="0.5,1,2")
     parser.add_argument("--adult", type=Path)
+    parser.add_argument("--beside", action="store_true")
     given = parser.parse_args()
     of = [*generated(), *(adult(given.adult) if given.adult else ())]
     chosen = tuple(float(each) for each in given.epsilons.split(","))
-    for line in table(of, users=given.users, repeats=given.repeats, epsilons=chosen):
+    lines = (
+        beside(users=(3_000, 10_000, 30_000, 100_000), repeats=given.repeats, epsilons=chosen)
+        if given.beside
+        else table(of, users=given.users, repeats=given.repeats, epsilons=chosen)
+    )
+    for line in lines:
         sys.stdout.write(line + "\n")

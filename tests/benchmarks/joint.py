@@ -464,9 +464,9 @@ def tables(measured: dict[str, Any]) -> dict[str, str]:
 
 def _linked_table(linked: list[dict[str, Any]]) -> str:
     lines = [
-        "| Table, attributes, noise, users who return | alone | pooled | linked | linked / pooled "
-        "| covered: pooled | linked |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| Table, attributes, noise, users who return | alone | pooled | linked | linked / pooled | worst "
+        "| covered: pooled | linked | width: pooled | linked |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for each in linked:
         of = each["of"].replace(",", ", ").replace("marital-status", "marital").replace("_", " ")
@@ -475,11 +475,13 @@ def _linked_table(linked: list[dict[str, Any]]) -> str:
         distances = " | ".join(f"{avd[form]:.4f}" for form in ("window", "pooled", "linked"))
         lines.append(
             f"| {table} {of}; {each['noise']}; {each['returning']:.0%} | {distances} | "
-            f"{avd['linked'] / avd['pooled']:.2f} | {covered['pooled']:.2f} | {covered['linked']:.2f} |"
+            f"{avd['linked'] / avd['pooled']:.2f} | {_worst(each['repeats'], 'linked', 'pooled'):.2f} | "
+            f"{covered['pooled']:.2f} | {covered['linked']:.2f} | "
+            f"{each['width']['pooled']:.1f} | {each['width']['linked']:.1f} |"
         )
     for share in SHARES:
         ratios = [each["avd"]["linked"] / each["avd"]["pooled"] for each in linked if each["returning"] == share]
-        lines.append(f"| mean; {share:.0%} | | | | {np.mean(ratios):.2f} | | |")
+        lines.append(f"| mean; {share:.0%} | | | | {np.mean(ratios):.2f} | | | | | |")
     return "\n".join(lines)
 
 

@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
-from stream_ldp.kafka.record_batch import APPEND_TIME_BIT, CODEC_BITS, CODECS, HEADER, OVERHEAD, VERSION, Cursor
+from stream_ldp.kafka.record_batch import (
+    APPEND_TIME_BIT,
+    CODEC_BITS,
+    CODECS,
+    HEADER,
+    OVERHEAD,
+    VERSION,
+    Cursor,
+    placed,
+)
 from stream_ldp.pipeline import wire
 
 if TYPE_CHECKING:
@@ -33,8 +42,12 @@ if TYPE_CHECKING:
 #: time than objects do.
 LEAST_RECORDS = 128
 
-#: Of a stored batch, as `HEADER` has them: the length of what follows it, the version, and the number of records.
-_SIZES = struct.Struct(">8xi4xb40xi").unpack_from
+#: Of a stored batch, as `HEADER` has them: the length of what follows it, the version, the attributes, the offset of
+#: the last record relative to the base, and the number of records.
+_PLACES = struct.Struct(">8xi4xb4xhi30xi").unpack_from
+
+#: A record without attributes, at the time and the offset of its batch.
+_FIRST = b"\0\0\0"
 
 #: The most runs of records of one form in a batch. The numbers of records and their times take a byte more here and
 #: there; where there are more, lengths change all the time.
@@ -127,51 +140,82 @@ class Batch(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class BatchInColumns:
-    """A batch of aiokafka whose records come as columns, if they are alike enough."""
+class StoredBatch:
+    """A batch of aiokafka whose records have the offsets of the broker, as columns if they are alike enough.
 
-    def __init__(self, batch: Batch, stored: memoryview, *, next_offset: Callable[[], int]) -> None:
-        """Take a batch, its bytes as they are stored, and what returns the offset of the next record."""
+    Iterating it raises ForeignOffset at the first record with another one; see `record_batch.placed`.
+    """
+
+    is_control_batch = False
+
+    def __init__(
+        self,
+        batch: Batch,
+        stored: memoryview,
+        *,
+        last_delta: int,
+        count: int,
+        next_offset: Callable[[], int] | None,
+    ) -> None:
+        """Take a batch, its bytes and what its header says.
+
+        next_offset: returns the offset of the next record, before which none is wanted; None for no columns.
+        """
         self._batch = batch
         self._stored = stored
+        self._last_delta, self._count = last_delta, count
         self._next_offset = next_offset
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._batch, name)
+        # Copied, since an attribute that is looked up in the other object takes several times as long.
+        self.validate_crc = batch.validate_crc
+        self.base_offset, self.next_offset = batch.base_offset, batch.next_offset
+        self.producer_id, self.is_transactional = batch.producer_id, batch.is_transactional
 
     def __iter__(self) -> Iterator[Any]:
-        runs = runs_of(self._stored)
-        if runs is None:
-            return iter(self._batch)
-        return (
-            run[bisect_left(run.offsets, start) :] for run in runs if run.offset >= (start := self._next_offset())
-        )
+        next_offset = self._next_offset
+        runs = None if next_offset is None or self._count < LEAST_RECORDS else runs_of(self._stored)
+        if next_offset is None or runs is None:
+            return placed(self._batch, base=self.base_offset, last_delta=self._last_delta, count=self._count)
+        return (run[bisect_left(run.offsets, start) :] for run in runs if run.offset >= (start := next_offset()))
 
 
-class BatchesInColumns:
-    """The batches of a fetch; the records of large ones come as columns."""
+class StoredBatches:
+    """The batches of a fetch; the records of large ones may come as columns."""
 
-    def __init__(self, next_batch: Callable[[], Batch], data: bytes, *, next_offset: Callable[[], int]) -> None:
+    def __init__(
+        self, next_batch: Callable[[], Batch], data: bytes, *, next_offset: Callable[[], int] | None = None
+    ) -> None:
         """Take the first batch of a fetch and all others.
 
         next_batch: gives the next one, as aiokafka parses it.
         data: the bytes of all.
-        next_offset: returns the offset of the next record, before which none is wanted.
+        next_offset: returns the offset of the next record, before which none is wanted; None for no columns.
         """
         self._next_batch = next_batch
         self._data = memoryview(data)
         self._next_offset = next_offset
         self._place = 0
 
-    def next_batch(self) -> Batch | BatchInColumns:
+    def next_batch(self) -> Batch | StoredBatch:
         """Return the next batch."""
         batch, begin = self._next_batch(), self._place
-        length, version, count = _SIZES(self._data, begin)
+        length, version, attributes, last_delta, count = _PLACES(self._data, begin)
         self._place = begin + OVERHEAD + length
-        # The count first: where a batch has a record, each step more is felt.
-        if count < LEAST_RECORDS or version != VERSION or batch.is_control_batch:
+        if version != VERSION or batch.is_control_batch:
             return batch
-        return BatchInColumns(batch, self._data[begin : self._place], next_offset=self._next_offset)
+        if count == 1 and last_delta == 0 and not attributes & CODEC_BITS:
+            # Where a batch has one record, each step more is felt.
+            content = begin + HEADER.size
+            while self._data[content] & _MORE:
+                content += 1
+            if self._data[content + 1 : content + 4] == _FIRST:
+                return batch
+        return StoredBatch(
+            batch,
+            self._data[begin : self._place],
+            last_delta=last_delta,
+            count=count,
+            next_offset=self._next_offset,
+        )
 
 
 class _Headed(NamedTuple):
@@ -186,7 +230,7 @@ def runs_of(stored: memoryview) -> list[Columns] | None:
     Raises:
         Exception: it cannot be expanded; every codec has exceptions of its own.
     """
-    base, _, _, _, _, attributes, _, first_ms, largest_ms, _, _, _, count = HEADER.unpack_from(stored)
+    base, _, _, _, _, attributes, last_delta, first_ms, largest_ms, _, _, _, count = HEADER.unpack_from(stored)
     if (expand := CODECS.get(attributes & CODEC_BITS)) is None:
         return None
     content = memoryview(expand(stored[HEADER.size :]))
@@ -211,12 +255,13 @@ def runs_of(stored: memoryview) -> list[Columns] | None:
         left -= len(rows)
         place += rows.size
     whole = not left and place == len(content)
-    return found if whole and _ascend(found) else None
+    return found if whole and _placed(found, base=base, last_delta=last_delta, count=count) else None
 
 
-def _ascend(runs: Sequence[Columns]) -> bool:
-    offsets = np.concatenate([run.offsets for run in runs])
-    return bool((offsets[1:] > offsets[:-1]).all())
+def _placed(runs: Sequence[Columns], *, base: int, last_delta: int, count: int) -> bool:
+    """Decide whether all records have offsets that the header of their batch allows, as `placed` does."""
+    missing = np.concatenate([run.offsets for run in runs]) - base - np.arange(count)
+    return bool(missing[0] >= 0 and missing[-1] <= last_delta + 1 - count and (missing[1:] >= missing[:-1]).all())
 
 
 class _Form(NamedTuple):

@@ -3,6 +3,7 @@
 aiokafka has no setting for any of this, and makes these objects by their names in its own modules:
 
 * A consumer may take records as columns; see `columns`.
+* A record with an offset that no broker gave it cannot be parsed; see `record_batch.placed`. aiokafka goes on there.
 * A turn ends where its batches have expanded far enough (see `decompression`), and the next one goes on there.
   aiokafka expands as many batches as there are records wanted.
 * What cannot be parsed is an error of its own partition. aiokafka drops what it has parsed before, of other
@@ -35,7 +36,7 @@ from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.record.memory_records import MemoryRecords
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.columns import BatchesInColumns, Columns
+from stream_ldp.kafka.columns import Columns, StoredBatches
 from stream_ldp.kafka.decompression import limit_aiokafka, turn_under_way
 
 if TYPE_CHECKING:
@@ -91,13 +92,13 @@ class _Batches:
 
     def __init__(self, fetched: _Fetched) -> None:
         self.all = fetched.batches
-        self.next_batch = self.all.next_batch
+        self.next_batch = StoredBatches(self.all.next_batch, fetched.data).next_batch
         self.turn = turn_under_way()
         self._data = fetched.data
 
     def come_in_columns(self, next_offset: Callable[[], int]) -> None:
-        """Let the records of large batches come as columns, from the first batch on; see `BatchesInColumns`."""
-        self.next_batch = BatchesInColumns(self.all.next_batch, self._data, next_offset=next_offset).next_batch
+        """Let the records of large batches come as columns, from the first batch on; see `StoredBatches`."""
+        self.next_batch = StoredBatches(self.all.next_batch, self._data, next_offset=next_offset).next_batch
 
     def has_next(self) -> bool:
         # Without a call more than it needs: where each batch has one record, it is a tenth of the time of a fetch.

@@ -11,10 +11,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from aiokafka.record.util import calc_crc32c
 
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.decompression import DECODERS, ExpandsTooFar, turn_under_way
 
 #: Base offset, length of what follows, leader epoch, version, CRC-32C, attributes, offset of the last record relative
@@ -37,6 +38,40 @@ CODECS: dict[int, Callable[[Any], Any]] = {
     3: DECODERS["lz4"],
     4: DECODERS["zstd"],
 }
+
+
+#: A record as some parser makes it, with its offset.
+_R = TypeVar("_R", bound=Any)
+
+
+class ForeignOffset(StreamLDPError, ValueError):
+    """A record of a batch has an offset that no broker gave it.
+
+    index, count: which of how many records.
+    """
+
+    def __init__(self, index: int, count: int) -> None:
+        super().__init__(f"the batch has offsets that no broker gave, from record {index} of {count} on")
+
+
+def placed(records: Iterable[_R], *, base: int, last_delta: int, count: int) -> Iterator[_R]:
+    """Yield the records of a batch up to the first whose offset its header excludes.
+
+    The header is the broker's. Each record repeats its offset, as its producer wrote it: brokers check that in
+    compressed batches alone. A reader that believed it would pass over the reports up to an offset of a client's
+    choice. Compaction takes records and leaves the offsets of the others: as many as it took may be missing before a
+    record.
+
+    Raises:
+        ForeignOffset: there is such a record.
+    """
+    least, most = 0, last_delta + 1 - count
+    for index, record in enumerate(records):
+        missing = record.offset - base - index
+        if not least <= missing <= most:
+            raise ForeignOffset(index, count)
+        least = missing
+        yield record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,22 +166,24 @@ def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:
     except Exception as error:  # noqa: BLE001  every codec has exceptions of its own
         yield lost(f"the batch cannot be decompressed: {error!r}")
         return
-    for index in range(count):
-        try:
-            data = Cursor(content.take(content.varint()))
-            record = _record(data, base, first_ms, largest_ms if attributes & APPEND_TIME_BIT else None)
-        except EOFError:
-            record = None
-        if record is None or not base <= record.offset <= last:
-            yield lost(f"the batch is damaged from record {index} of {count} on")
-            return
-        yield record
+    appended_ms = largest_ms if attributes & APPEND_TIME_BIT else None
+    stored = (_record(Cursor(content.take(content.varint())), base, first_ms, appended_ms) for _ in range(count))
+    read = 0
+    try:
+        for record in placed(stored, base=base, last_delta=last_delta, count=count):
+            yield record
+            read += 1
+    except ForeignOffset as error:
+        yield lost(str(error))
+    except EOFError:
+        yield lost(f"the batch is damaged from record {read} of {count} on")
 
 
 def _record(record: Cursor, base: int, first_ms: int, appended_ms: int | None) -> StoredRecord:
     """Read one record, be it with a fault of its own; raises EOFError if not even its offset can be read."""
     record.take(1)  # attributes: there are none
-    timestamp_ms = first_ms + record.varint()
+    # In 64 bits, as brokers add them up: what a producer writes has no bounds.
+    timestamp_ms = (first_ms + record.varint() + 2**63) % 2**64 - 2**63
     offset = base + record.varint()
     key = value = None
     headers: list[tuple[str, bytes | None]] = []

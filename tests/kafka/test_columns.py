@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from stream_ldp.kafka import columns, fetching
 from stream_ldp.kafka.columns import LEAST_RECORDS, Columns, runs_of
 from stream_ldp.kafka.fetching import mend_aiokafka
+from stream_ldp.kafka.record_batch import parse
 from stream_ldp.pipeline.wire import EqualRecords
 from tests.kafka.test_record_batch import CODECS, batch, changed
 
@@ -90,6 +92,34 @@ def test_columns_have_what_aiokafka_parses(
     assert drained(data, in_columns=True, most=most, start=start) == drained(
         data, in_columns=False, most=most, start=start
     )
+
+
+@given(
+    steps=st.sampled_from([1, LEAST_RECORDS]).flatmap(
+        lambda least: st.lists(st.sampled_from([0, 0, 0, 1]), min_size=least, max_size=least + 5)
+    ),
+    lie=st.none() | st.tuples(st.integers(0, LEAST_RECORDS - 1), st.sampled_from([-(2**30), -2, -1, 1, 2, 2**30])),
+    spare=st.integers(-1, 2),
+    start=st.integers(0, 300),
+)
+def test_columns_end_where_a_record_has_an_offset_that_no_broker_gave(
+    steps: list[int], lie: tuple[int, int] | None, spare: int, start: int
+) -> None:
+    offsets = [number + missing for number, missing in enumerate(itertools.accumulate(steps))]
+    if lie is not None:
+        offsets[lie[0] % len(steps)] += lie[1]
+    places = len(steps) + sum(steps) + spare
+    # A broker sends no batch that ends before.
+    start = min(start, 7 + max(places - 1, 0))
+    records = [alike(number) for number in range(len(steps))]
+    stored = batch(base=7, records=records, offsets=offsets, places=places)
+    found = drained(stored, in_columns=True, most=100, start=start)
+    assert found == drained(stored, in_columns=False, most=100, start=start)
+    stops = list(parse([stored], start=start, end=10_000))
+    assert found.failed == (bool(stops) and stops[-1].fault is not None)
+    assert [offset for offset, _, _ in found.records] == [each.offset for each in stops if each.fault is None]
+    assert found.failed or offsets == sorted(set(offsets))
+    assert found.next_offset <= max(start, 7 + places)
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,14 @@ def batch(
     base: int = 0,
     producer: int | None = None,
     records: Sequence[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]] = RECORDS,
+    offsets: Sequence[int] | None = None,
+    places: int | None = None,
 ) -> bytes:
-    """Write records as aiokafka does, in a transaction of a producer if one is given."""
+    """Write records as aiokafka does, in a transaction of a producer if one is given.
+
+    offsets: what the records say of theirs, relative to the base; consecutive by default.
+    places: how many offsets the batch has, if it is not as many as records.
+    """
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=CODECS[codec],
@@ -46,8 +53,12 @@ def batch(
         batch_size=2**20,
     )
     for number, (key, value, headers) in enumerate(records):
-        builder.append(number, 1_000 + number, key, value, headers)
-    return struct.pack(">q", base) + bytes(builder.build())[8:]
+        builder.append(number if offsets is None else offsets[number], 1_000 + number, key, value, headers)
+    data = struct.pack(">q", base) + bytes(builder.build())[8:]
+    if offsets is None and places is None:
+        return data
+    last = (len(records) if places is None else places) - 1
+    return changed(data, lambda each: each.__setitem__(slice(23, 27), struct.pack(">i", last)))
 
 
 def changed(data: bytes, change: Callable[[bytearray], object]) -> bytes:
@@ -136,6 +147,51 @@ def test_a_damaged_batch_is_one_fault_that_names_its_offsets_and_the_next_batch_
     assert fault.offset == 42
     assert fault.fault == "offsets 40 to 42: the batch is damaged, its checksum does not match"
     assert [each.offset for each in others] == [43, 44, 45]
+
+
+#: Offsets that no broker gives to four records, and how many of them it may have given.
+FOREIGN = {
+    "behind": ([0, 1, 2, 4], 3),
+    "far behind": ([0, 1, 2, 2**31 - 1], 3),
+    "a hole": ([0, 2, 3, 3], 1),
+    "before": ([-1, 0, 1, 2], 0),
+    "descending": ([3, 2, 1, 0], 0),
+    "equal": ([0, 1, 1, 2], 2),
+}
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_offsets_that_no_broker_gave_are_one_fault_and_the_next_batch_is_read(codec: str, foreign: str) -> None:
+    offsets, right = FOREIGN[foreign]
+    data = batch(codec=codec, base=40, records=RECORDS[:1] * 4, offsets=offsets) + batch(base=44)
+    *before, fault, first, second, third = read(data)
+    assert [each.offset for each in before] == list(range(40, 40 + right))
+    assert fault.offset == 43
+    assert fault.fault == (
+        f"offsets 40 to 43: the batch has offsets that no broker gave, from record {right} of 4 on"
+    )
+    assert [each.offset for each in (first, second, third)] == [44, 45, 46]
+
+
+def test_compaction_may_leave_any_of_the_offsets_and_none_beyond_them() -> None:
+    for offsets in itertools.combinations(range(-1, 7), 3):
+        records = read(batch(base=40, offsets=offsets, places=6))
+        if offsets[0] < 0 or offsets[2] > 5:
+            assert records[-1].fault is not None
+        else:
+            assert [(each.offset - 40, each.fault) for each in records] == [(each, None) for each in offsets]
+
+
+def test_times_without_bounds_stay_times_of_64_bits() -> None:
+    data = batch(records=RECORDS[1:2])
+    (late,) = read(changed(data, lambda each: each.__setitem__(slice(27, 35), struct.pack(">q", 2**63 - 1))))
+    assert late.timestamp_ms == 2**63 - 1
+    whole = bytearray(data)
+    whole[27:35] = struct.pack(">q", 2**63 - 1)
+    whole[63:64] = b"\x02"  # one millisecond later
+    (wrapped,) = read(changed(bytes(whole), lambda each: None))
+    assert wrapped.timestamp_ms == -(2**63)
 
 
 def test_damage_reaches_no_further_than_the_log() -> None:

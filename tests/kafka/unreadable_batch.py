@@ -1,4 +1,4 @@
-"""Append what Kafka's other clients cannot read: a record whose header has a name that is not UTF-8."""
+"""Append what no client should: headers with a name that is not UTF-8, and offsets that no broker gave."""
 
 from __future__ import annotations
 
@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 
 
 async def append(
-    producer: AIOKafkaProducer, place: TopicPartition, values: Sequence[bytes], *, spoiled: Container[int]
+    producer: AIOKafkaProducer,
+    place: TopicPartition,
+    values: Sequence[bytes],
+    *,
+    spoiled: Container[int] = (),
+    offsets: Sequence[int] | None = None,
 ) -> None:
-    """Append one record batch, in which the name of a header of some records, given by number, is not UTF-8.
+    """Append one record batch.
+
+    spoiled: numbers of the records that have a header whose name is not UTF-8.
+    offsets: what the records say of theirs, relative to the first; consecutive by default.
 
     Raises:
         KafkaError: the broker has not taken it.
@@ -34,8 +42,10 @@ async def append(
         batch_size=2**20,
     )
     for number, value in enumerate(values):
-        builder.append(number, None, b"", value, [("name", b"")] if number in spoiled else [])
+        offset = number if offsets is None else offsets[number]
+        builder.append(offset, None, b"", value, [("name", b"")] if number in spoiled else [])
     data = bytearray(bytes(builder.build()).replace(b"name", b"\xff\xfe\xfd\xfc"))
+    data[23:27] = (len(values) - 1).to_bytes(4, "big")
     data[17:21] = calc_crc32c(bytes(data[21:])).to_bytes(4, "big")
     await producer.partitions_for(place.topic)
     leader = producer.client.cluster.leader_for_partition(place)

@@ -104,6 +104,8 @@ async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighb
         await append(producer, TopicPartition(topic, 0), values[:3], spoiled={1})
         for value in values[3:6]:
             await producer.send_and_wait(topic, value, partition=1)
+        # Offsets that brokers do not check: from the second record on, those of reports that others send next.
+        await append(producer, TopicPartition(topic, 0), [b"", b"", b""], offsets=[0, 2, 4])
         damage(kafka.data / "log" / f"{topic}-1", values[4])
         with deployment.worker() as worker:
             await worker.ready()
@@ -119,9 +121,15 @@ async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighb
     }
     assert told == {
         ("0", "1"): ("unreadable_record", "the name of a header is not UTF-8", values[1]),
+        ("0", "3"): ("too_short", "0 bytes, a header has 56", b""),
+        ("0", "5"): (
+            "unreadable_record",
+            "offsets 3 to 5: the batch has offsets that no broker gave, from record 1 of 3 on",
+            b"",
+        ),
         ("1", "1"): ("unreadable_record", "offsets 1 to 1: the batch is damaged, its checksum does not match", b""),
     }
-    assert 'batches_rejected_total{collection="survey",reason="unreadable_record"} 2.0' in metrics
+    assert 'batches_rejected_total{collection="survey",reason="unreadable_record"} 3.0' in metrics
     assert f"survey: a batch is refused as unreadable_record, at {topic} partition" in worker.log
 
 

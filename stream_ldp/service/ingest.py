@@ -89,8 +89,8 @@ LETTER_BYTES = 1_024
 #: Seconds between two requests to the broker for the ends of partitions, which also show that it is there.
 CHECK_SECONDS = 1.0
 
-#: Seconds to wait for the response, and twice as many after one that did not come. The loop goes on turning meanwhile
-#: only if it waits no longer than this.
+#: Seconds to wait for the response. The loop goes on turning meanwhile only if it waits no longer than this, and a
+#: rebalance waits as long.
 ANSWER_SECONDS = 3.0
 
 #: Requests in a row without a response after which the brokers count as absent, and the worker is not ready.
@@ -454,7 +454,7 @@ class Ingest(Service):
         self._checked_at = self._clock()
         self._looked_at = set(partitions)
         try:
-            async with asyncio.timeout(ANSWER_SECONDS * (2 if self._unanswered else 1)):
+            async with asyncio.timeout(ANSWER_SECONDS):
                 topics = await self._cluster.identities(self._topics.names)
                 self._topics.look(topics)
                 topic = topics.get(self._topic)

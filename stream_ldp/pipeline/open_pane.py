@@ -9,6 +9,7 @@ import numpy as np
 
 from stream_ldp.pipeline.saved_panes import SavedPane, SavedStatistic, in_records
 from stream_ldp.pipeline.seen_batches import SeenBatches
+from stream_ldp.pipeline.statistics import take_changed
 from stream_ldp.pipeline.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.pane_limits import PaneLimits
     from stream_ldp.pipeline.restoring import RestoredPane
     from stream_ldp.pipeline.saved_panes import Saved
-    from stream_ldp.pipeline.statistics import Tally
+    from stream_ldp.pipeline.statistics import Room, Statistic, Tally
 
 
 #: Bytes of reports that a pane gathers, at most, before it counts them. They are counted table by table, and each
@@ -149,10 +150,17 @@ class OpenPane:
             if new.any():
                 layout.count(tallies, rows[np.repeat(new, counts)])
 
-    def tallies(self) -> Mapping[bytes, Mapping[tuple[str, ...], Tally]]:
-        """Return the tallies of all that its batches reported, by fingerprint."""
-        self._count_gathered()
-        return self._tallies
+    def take_changed(
+        self, *, closing: bool, room: Room | None
+    ) -> Iterator[Mapping[tuple[str, ...], Mapping[int, Statistic]]]:
+        """Yield what is to be sent of its statistics; see `stream_ldp.pipeline.statistics.take_changed`."""
+        for layout, _ in self._gathered.values():
+            self._tallies_of(layout)
+        for fingerprint, tallies in self._tallies.items():
+            _, rows = self._gathered.get(fingerprint, (None, ()))
+            yield from take_changed(
+                tallies, closing=closing, room=room, gathered=sum(map(len, rows)), count=self._count_gathered
+            )
 
     def _count_gathered(self) -> None:
         gathered, self._gathered, self._gathered_bytes = self._gathered, {}, 0

@@ -23,7 +23,6 @@ from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.saved_panes import PanesList, Saved, SavedPlace
 from stream_ldp.pipeline.seen_batches import BatchHash
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
-from stream_ldp.pipeline.statistics import take_changed
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 from stream_ldp.pipeline.verdicts import NEVER, Verdict, judge_times, rejections
 from stream_ldp.pipeline.windows import closes_at, pane_of, panes_closed
@@ -503,8 +502,7 @@ class SourcePartition:
                 for segment, counts in segments.items()
             )
             for start, pane in sorted(self._panes.items())
-            for tallies in pane.tallies().values()
-            for changed in take_changed(tallies, closing=saving or start in closing, room=room)
+            for changed in pane.take_changed(closing=saving or start in closing, room=room)
         ]
         if self._save_records is not None:
             for partial in (part for each in records for part in each.parts):

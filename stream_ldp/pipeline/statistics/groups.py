@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.pipeline.statistics.sending import SMALL_BYTES, Room
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from stream_ldp.pipeline.statistics.statistic import Statistic, Tally, WholeTally
 
@@ -43,7 +43,12 @@ def groups_of(tallies: Mapping[_Name, Tally]) -> Iterator[Mapping[_Name, WholeTa
 
 
 def take_changed(
-    tallies: Mapping[_Name, Tally], *, closing: bool, room: Room | None = None
+    tallies: Mapping[_Name, Tally],
+    *,
+    closing: bool,
+    room: Room | None = None,
+    gathered: int = 0,
+    count: Callable[[], object] = lambda: None,
 ) -> Iterator[Mapping[_Name, Mapping[int, Statistic]]]:
     """Yield what is to be sent of the statistics of a layout: for each record, segments by name and number.
 
@@ -51,18 +56,27 @@ def take_changed(
 
     closing: whether this is the last call, which must leave out no report.
     room: that of the flush, from which large groups take, unless it is the last call; unlimited by default.
+    gathered: most reports that the tallies lack.
+    count: lets them count these, before anything is taken; large tables that are not sent need not have counted them.
     """
     room = room or Room()
+    counted = closing or any(tally.whole is None for tally in tallies.values())
+    if counted:
+        count()
     # Those that have waited longest come first, so that each has its turn.
     for group in sorted(groups_of(tallies), key=lambda group: -max(whole.waits for whole in group.values())):
         wholes = group.values()
-        due = any(whole.is_due(closing=closing) for whole in wholes)
+        more = 0 if counted else gathered
+        due = any(whole.is_due(closing=closing, more=more) for whole in wholes)
         large = not closing and any(whole.nbytes > SMALL_BYTES for whole in wholes)
         if due and not (large and not room.take(sum(whole.nbytes for whole in wholes))):
+            if not counted:
+                count()
+                counted = True
             yield {of: {0: whole.take_whole()} for of, whole in group.items()}
         else:
             for whole in wholes:
-                whole.note_wait()
+                whole.note_wait(more=more)
     for of, tally in tallies.items():
         if tally.whole is None:
             for segment, counts in sorted(tally.take_changed(closing=closing).items()):

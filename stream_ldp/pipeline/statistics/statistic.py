@@ -145,18 +145,21 @@ class WholeTally(ABC):
     def _statistic(self) -> Statistic:
         """Copy the statistic."""
 
-    def is_due(self, *, closing: bool) -> bool:
-        """Decide whether anything has changed that is worth sending; see `Tally.take_changed`."""
-        return self._sending.is_due(self._reports, closing=closing)
+    def is_due(self, *, closing: bool, more: int = 0) -> bool:
+        """Decide whether anything has changed that is worth sending; see `Tally.take_changed`.
+
+        more: reports that it has not counted yet.
+        """
+        return self._sending.is_due(self._reports + more, closing=closing)
 
     @property
     def waits(self) -> int:
         """How often it has not been sent, although it had changed, since it was sent."""
         return self._sending.waits
 
-    def note_wait(self) -> None:
-        """Note that it has not been sent this time."""
-        self._sending.note_wait(self._reports)
+    def note_wait(self, *, more: int = 0) -> None:
+        """Note that it has not been sent this time; see `is_due`."""
+        self._sending.note_wait(self._reports + more)
 
     def take_whole(self) -> Statistic:
         """Return the statistic, and take it for sent."""

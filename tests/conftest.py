@@ -103,7 +103,7 @@ HEAVY = {
     "schemas/test_collection_file.py": "damages every file in the repository",
     "sets/audit": "attacks and enumerates",
     "sets/methods": "draws reports until a bias would show",
-    "sets/test_temporal.py": "lives epochs",
+    "sets/test_solve.py": "lives epochs",
     "sets/test_wire.py": "lives epochs",
     "strings/test_temporal.py": "lives windows",
     "synthesis/test_junction_tree.py": "draws records until a bias would show",

@@ -28,6 +28,8 @@ from stream_ldp.audit.specified_rows import differences, round_differences, w_ev
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
+from stream_ldp.client.audit.reporter import audit_reporter
+from stream_ldp.client.audit.respondent import audit_respondent
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.kinds import KINDS, kind_of, load_collection
@@ -39,9 +41,10 @@ from stream_ldp.quantity import quantity
 from stream_ldp.steps import share, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from stream_ldp.audit.audited import AuditSubject, Exact
+    from stream_ldp.client.audit.finding import Finding
 
 _TRIALS = 100_000
 _CONFIDENCE = 0.99
@@ -199,7 +202,7 @@ def _print_enumerated(found: Exact) -> None:
 
 def _run_client(audited: AuditSubject, subject: str, *, through: str | None, as_json: bool) -> None:
     # Imported here, since other audits need not wait for the import of clients.
-    from stream_ldp.client.audit.audits import audit_clients  # noqa: PLC0415
+    from stream_ldp.cli.audit import audit_clients  # noqa: PLC0415
     from stream_ldp.client.audit.sending import SENT  # noqa: PLC0415
     from stream_ldp.client.audit.through import audit_through  # noqa: PLC0415
     from stream_ldp.client.process import ClientFailed  # noqa: PLC0415
@@ -390,3 +393,15 @@ def read(subject: str) -> AuditSubject:
         by_value=mechanism.keyed_by_value,
     )
     return AuditedRecords(mechanism=mechanism, words=words, charged=charged)
+
+
+async def audit_clients(collection: Any, file: Mapping[str, Any], directory: Path) -> list[Finding]:
+    """Run the clients of a collection, and return what is found of each promise.
+
+    file: the collection's file, as data.
+    directory: an empty directory, for the files of the audit's users.
+    """
+    kind = kind_of(collection)
+    client: Any = kind.specified(file, collection.meaning)
+    audit = audit_reporter if kind.rounds is None else audit_respondent
+    return await audit(collection, client, file, directory)

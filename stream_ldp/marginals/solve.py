@@ -9,7 +9,7 @@ import numpy as np
 from stream_ldp.filtering.filtered import filter_window, returning_share
 from stream_ldp.marginals.answer import AnswerPrivacy, Marginal, Marginals
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.weighted_sums import weighted_sums
+from stream_ldp.pipeline.window_task import weighted_sums
 from stream_ldp.questions.answers import gathered, too_few
 from stream_ldp.questions.plan import published
 from stream_ldp.questions.reports import assumption

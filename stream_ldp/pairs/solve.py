@@ -10,7 +10,7 @@ import numpy as np
 from stream_ldp.pairs.answer import KeyEstimate, KeyMean, PairEstimates, PairPrivacy
 from stream_ldp.pipeline.cells import normal_quantile
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.weighted_sums import weighted_sums
+from stream_ldp.pipeline.window_task import weighted_sums
 from stream_ldp.questions.answers import gathered, too_few
 from stream_ldp.questions.plan import published
 

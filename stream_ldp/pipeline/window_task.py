@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from stream_ldp.collection import AUTO_PERIOD, Series
 from stream_ldp.pipeline.answer import AnswerT, WindowBounds
-from stream_ldp.pipeline.statistics import merged
+from stream_ldp.pipeline.statistics import ReportSums, merged
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from stream_ldp.collection import Collection
     from stream_ldp.collection.collection import Window
     from stream_ldp.pipeline.answer import RegionPart
@@ -122,3 +125,17 @@ def fewest_users(collection: Collection, task: WindowTask[Any, Any]) -> int:
     """
     everything = sum(task.reports_by_window)
     return min(task.reports, math.floor(everything / collection.window.reports_per_user))
+
+
+def weighted_sums(task: WindowTask[Any, Any], *, counters: int) -> list[tuple[float, NDArray[np.int64]]]:
+    """Add up the parts of each window of a task whose statistic is sums, the window that is asked about first.
+
+    counters: number of sums; those of a window without reports are 0.
+
+    Returns:
+        The weight of each window, and its sums, int64, shape (counters,).
+
+    Raises:
+        TypeError: a part of the task holds no sums.
+    """
+    return [(weight, ReportSums.sum(parts, counters=counters).values) for weight, parts in task.counts(ReportSums)]

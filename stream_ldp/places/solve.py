@@ -13,7 +13,7 @@ from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest, compa
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.weighted_sums import weighted_sums
+from stream_ldp.pipeline.window_task import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
 from stream_ldp.places.plan import published
 from stream_ldp.questions.answers import enough_answers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.weighted_sums import weighted_sums
+from stream_ldp.pipeline.window_task import weighted_sums
 from stream_ldp.questions.answers import enough_answers
 from stream_ldp.questions.plan import published
 from stream_ldp.questions.reports import assumption

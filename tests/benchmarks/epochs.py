@@ -20,7 +20,7 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.evaluation import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import RankingEstimate
-from stream_ldp.sets.temporal import filter_epoch
+from stream_ldp.sets.solve import filter_epoch
 from tests.benchmarks.zipf_sets import long_tailed_sets, zipf_sets
 from tests.sets.methods.examples import method
 

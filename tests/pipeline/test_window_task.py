@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from stream_ldp.collection import Window
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
-from stream_ldp.pipeline.window_task import WindowTask, fewest_users
+from stream_ldp.pipeline.window_task import WindowTask, fewest_users, weighted_sums
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of
+from tests.marginals.examples import collection_of as sampled_of
 from tests.records.examples import TEXT
 
 
@@ -71,3 +72,15 @@ def test_users_are_as_many_as_reports_where_each_reports_once_or_equally_often()
 def test_users_who_report_once_in_each_remembered_window_are_not_counted_away() -> None:
     assert found(5, 5, 5, reports_per_user=3.0, memory=0.5) == 5
     assert found(2, 5, 5, reports_per_user=1.0, memory=0.5) == 2, "nor does a window have those of others"
+
+
+def test_parts_are_added_up_window_by_window_and_a_window_without_reports_is_0() -> None:
+    parts = tuple(ReportSums(reports=2, values=np.array(values)) for values in ([1, 2, 3], [10, 20, 30]))
+    (series,) = sampled_of().series
+    task: WindowTask[Any, Any] = WindowTask(
+        series=series, window_ms=0, final=True, windows=((1.0, parts), (0.5, ())), before=None
+    )
+    (first, current), (second, before) = weighted_sums(task, counters=3)
+    assert (first, second) == (1.0, 0.5)
+    assert current.tolist() == [11, 22, 33]
+    assert before.tolist() == [0, 0, 0]

@@ -18,7 +18,7 @@ from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import itemsets_of
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.temporal import filter_epoch
+from stream_ldp.sets.solve import filter_epoch
 from tests.service.harness import Deployment
 
 if TYPE_CHECKING:

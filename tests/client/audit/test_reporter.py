@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_ldp.cli.audit import audit_clients
 from stream_ldp.client import batcher, outbox
-from stream_ldp.client.audit.audits import audit_clients
 from stream_ldp.client.audit.reporter import Auditor
 from stream_ldp.client.audit.seen import frame_problems
 from stream_ldp.client.audit.sending import SETTINGS

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.audit.wire.sets import Sets
-from stream_ldp.client.audit.audits import audit_clients
+from stream_ldp.cli.audit import audit_clients
 from stream_ldp.client.audit.respondent import RepeatableEntropy, RoundAuditor
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import SECRET_BYTES

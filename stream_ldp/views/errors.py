@@ -65,8 +65,8 @@ def errors_of(fit: Fit, tables: Sequence[Told], joint: NDArray[np.float64], *, o
     They are those of estimates from repeated answers about the estimated population. The noise of a dependence counts
     as far as shrinking has left it in. What shrinking may have taken counts as far as the answers leave it open, most
     of it in the cells that have most users. The dependence of a pair that nobody has reported counts with what is
-    expected of unknown tables. What three attributes and more have in common beyond their pairs is in no estimate,
-    and counts with what tables with as dependent pairs have.
+    expected of unknown tables. Among three attributes and more, what pairs leave open goes together. What these have
+    in common beyond their pairs is in no estimate, and counts with what tables with as dependent pairs have.
 
     joint: the estimate, with an axis for each of the attributes `of`.
     """
@@ -186,21 +186,25 @@ def _swept(
 
 
 def _untold(fit: Fit, order: Sequence[int], joint: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard deviation of each cell of three attributes or more by dependence that nobody reported.
+    """Return the standard deviation of each cell of three attributes or more by dependence that is not known.
+
+    It is that of pairs that nobody has reported, what the others leave open, and what is beyond pairs.
 
     joint: what the cells may be, in repeats: where noise has put an attribute's value to 0, the estimate has none of
         its cells, and many users may be in them.
     """
-    pairs = list(combinations(order, 2))
-    shown = [
-        float(np.abs(fit.pair(*pair).probability - np.outer(*map(fit.margin, pair))).sum() / 2)
-        for pair in pairs
-        if fit.information(pair)
-    ]
+    shown, off = [], 0.0
+    for one, other in combinations(order, 2):
+        if not fit.information((one, other)):
+            off += _FEW_CELLS * DEPENDENCE
+            continue
+        pair = fit.pair(one, other)
+        shown.append(float(np.abs(pair.probability - np.outer(fit.margin(one), fit.margin(other))).sum() / 2))
+        coefficients = (fit.sizes[one] - 1) * (fit.sizes[other] - 1)
+        off += _HALF_ABSOLUTE * math.sqrt(pair.probability.size * coefficients * pair.open / pair.information)
     beyond = _BEYOND_PAIRS * float(np.mean(shown)) if shown else 0.0
     # It goes the same way in pairs, and in triples, of a cell that has many users for all of them: so it adds up.
-    pairwise = _FEW_CELLS * (len(pairs) - len(shown)) * DEPENDENCE
-    distance = math.hypot(pairwise, math.comb(len(order), 3) * beyond)
+    distance = math.hypot(off, math.comb(len(order), 3) * beyond)
     return np.asarray(np.minimum(distance / _HALF_ABSOLUTE * joint, np.sqrt(joint * (1 - joint))))
 
 

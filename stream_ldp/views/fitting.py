@@ -46,6 +46,7 @@ class Pair:
     kept: the part that shrinking has kept of what the factors leave of the dependence, in [0, 1].
     noise: the part of the noise's variance that is left in the dependence, in [0, 1].
     hidden: expected square of what shrinking has taken from a coefficient of the dependence, in units of its noise.
+    open: variance of a coefficient of the dependence given all pairs, in the same units.
     """
 
     probability: NDArray[np.float64]
@@ -53,6 +54,7 @@ class Pair:
     kept: float
     noise: float
     hidden: float
+    open: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,12 +129,14 @@ class Fit:
         return factors_of(dependences, self._margins)
 
     @cached_property
-    def _kept(self) -> dict[tuple[int, int], float]:
-        """The part of what the factors leave of the dependence of each pair that is no noise."""
+    def _known(self) -> dict[tuple[int, int], tuple[float, float]]:
+        """The part of what the factors leave of the dependence of each pair that is no noise, and the variance."""
         found = [
             shown(self._left(of), self._raw[of][1], (self._margins[of[0]], self._margins[of[1]])) for of in self.pairs
         ]
-        return dict(zip(self.pairs, learnt(found).kept.tolist(), strict=True))
+        strength = learnt(found)
+        known = zip(strength.kept.tolist(), strength.variance.tolist(), strict=True)
+        return dict(zip(self.pairs, known, strict=True))
 
     def _dependence(self, of: tuple[int, int]) -> NDArray[np.float64]:
         return centred(self._raw[of][0] - np.outer(self._margins[of[0]], self._margins[of[1]]))
@@ -154,7 +158,7 @@ class Fit:
 
     def _pair(self, of: tuple[int, int]) -> Pair:
         rows, columns = self._margins[of[0]], self._margins[of[1]]
-        information, rest, kept = self._raw[of][1], self._left(of), self._kept[of]
+        information, rest, (kept, variance) = self._raw[of][1], self._left(of), self._known[of]
         found, share = np.outer(rows, columns) + self._dependence(of) - (1 - kept) * rest, self._factors.share
         left_open = _left_open(information * float((rest**2).sum()), (len(rows) - 1) * (len(columns) - 1))
         return Pair(
@@ -163,6 +167,7 @@ class Fit:
             kept=kept,
             noise=share + (1 - share) * kept**2,
             hidden=(1 - share) * (1 - kept) ** 2 * left_open,
+            open=(1 - share) * variance,
         )
 
     def joint(self, of: Sequence[int]) -> Joint:

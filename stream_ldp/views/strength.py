@@ -34,10 +34,12 @@ class Strength(NamedTuple):
 
     kept: the part of an estimate that is no noise, in [0, 1].
     square: expected mean square of a coefficient, in units of its noise.
+    variance: of a coefficient about the part that is kept of its estimate, in the same units.
     """
 
     kept: NDArray[np.float64]
     square: NDArray[np.float64]
+    variance: NDArray[np.float64]
 
 
 class Shown(NamedTuple):
@@ -88,6 +90,8 @@ def learnt(pairs: Sequence[Shown]) -> Strength:
         posterior = likelihood * weights
         posterior /= posterior.sum(axis=1, keepdims=True)
         weights = (counted + posterior.sum(axis=0)) / (counted.sum() + len(pairs))
-    kept = squares / (1 + squares)
-    found = kept + kept**2 * statistic / np.maximum(freedom, 1)
-    return Strength((posterior * kept).sum(axis=1), (posterior * found).sum(axis=1))
+    shown_square = statistic / np.maximum(freedom, 1)
+    parts = squares / (1 + squares)
+    kept = (posterior * parts).sum(axis=1, keepdims=True)
+    square = (posterior * (parts + parts**2 * shown_square)).sum(axis=1, keepdims=True)
+    return Strength(kept[:, 0], square[:, 0], np.maximum(square - kept**2 * shown_square, 0.0)[:, 0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -120,6 +122,25 @@ def test_large_cells_of_five_attributes_are_covered_where_users_tell_single_ones
         off = np.abs(joint - truth) <= 1.96 * errors_of(fit, tables, joint, of=range(5)).standard_error
         held.append(float(off[truth >= 0.01].mean()))
     assert np.mean(held) > 0.9
+
+
+def test_a_few_noisy_answers_about_pairs_make_errors_hardly_narrower_than_none() -> None:
+    """Seeded, five attributes. Without what goes together in all pairs, that of the largest cell would be half."""
+    rng, margin = np.random.default_rng(5), np.array([0.6, 0.3, 0.1])
+    tables: list[ViewTable] = []
+    found = []
+    for ways, reports in ((1, 10_000), (2, 25)):
+        truth = margin if ways == 1 else np.outer(margin, margin)
+        oracle = DirectResponse(size=truth.size, epsilon=1.0)
+        for view in combinations(range(5), ways):
+            exact = ViewTable(of=view, oracle=oracle, reports=reports, frequencies=truth)
+            noisy = exact.noisy(truth, repeats=1, generator=rng).frequencies[0]
+            tables.append(ViewTable(of=view, oracle=oracle, reports=reports, frequencies=noisy))
+        fit = Fit(tables, sizes=(3,) * 5)
+        joint = fit.joint(range(5)).probability
+        found.append(errors_of(fit, tables, joint, of=range(5)).standard_error.max())
+    alone, together = found
+    assert together > 0.85 * alone
 
 
 def test_what_three_attributes_have_beyond_their_pairs_is_in_the_errors() -> None:

@@ -25,6 +25,7 @@ def test_dependent_pairs_keep_what_is_no_noise() -> None:
     found = learnt(pairs(60, strength=0.03, information=1e4))
     assert np.median(found.kept) == pytest.approx(0.9, abs=0.05)
     assert np.median(found.square) == pytest.approx(9, rel=0.25)
+    assert np.median(found.variance) == pytest.approx(0.9, abs=0.1)
 
 
 def test_a_dependent_pair_among_independent_ones_is_kept() -> None:

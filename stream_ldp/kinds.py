@@ -165,7 +165,7 @@ def _kinds_with(path: Sequence[str | int], kind: Kind[Any, Any, Any], document: 
         return ""
     words = dict.fromkeys(word for other in others for word in other.mechanisms)
     mine = document["mechanism"]["kind"] if isinstance(document.get("mechanism"), dict) else ""
-    found = f"unknown key, which collections with `mechanism: {{kind: {' or '.join(words)}}}` have"
+    found = f"this key needs `mechanism: {{kind: {' or '.join(words)}}}`"
     return f"{found}{_without(kind, document)}" if list(words) == [mine] else found
 
 

@@ -143,11 +143,11 @@ def test_a_key_of_a_part_that_other_kinds_have_is_reported_which() -> None:
     with pytest.raises(CollectionError) as caught:
         parse_collection(RECORDS.replace("{name: bathing,", "{name: bathing, step: 1,"))
     (found,) = caught.value.problems
-    assert found.endswith(".step: unknown key, which collections with `mechanism: {kind: sampled}` have")
+    assert found.endswith(".step: this key needs `mechanism: {kind: sampled}`")
 
 
 def test_a_key_that_the_mechanism_has_in_other_files_is_reported_without_which_keys() -> None:
-    with pytest.raises(CollectionError, match=r"mean: unknown key, .*kind: sampled}` have without mechanism\.ask\n"):
+    with pytest.raises(CollectionError, match=r"mean: this key needs .*kind: sampled}` without mechanism\.ask\n"):
         parse_collection(
             "collection: ages\nmechanism: {kind: sampled, epsilon: 2, ask: pairs, mean: minimax}\n"
             "attributes: [{name: a, values: [no, yes]}, {name: b, values: [no, yes]}]\nwindow: {size: 60s}\n"

@@ -46,7 +46,7 @@ class _Root(Commands):
         ),
         "demo": Command(
             Deferred("stream_ldp.cli.demo.command:demo"),
-            "Show live estimates of simulated users, beside the truth which only the simulation has.",
+            "Show live estimates of simulated users, beside the simulated truth.",
             panel="Begin",
             example="demo --seconds 30",
         ),

@@ -78,7 +78,7 @@ def record(
     as_json: AsJson = False,
     settings: Settings,
 ) -> None:
-    """Tell what the record at a place is: whose, of when, and whether it can be read.
+    """Describe the record at an offset: its sender, its time, and whether it can be read.
 
     What reports say is not shown. Logs and alerts name the topic, the partition and the offset.
     """

@@ -77,6 +77,6 @@ async def _release(settings: Settings, given: Sequence[str], *, unsolved: bool) 
         if held or unsolved:
             await release_all(settings, collection)
         if unsolved:
-            echo(f"{collection.name}: released: windows of which all records are on the log now")
+            echo(f"{collection.name}: released: all windows whose records are on the log")
         elif not held:
             echo(f"{collection.name}: nothing holds its finals back")

@@ -45,7 +45,7 @@ def query(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="Attributes for each of whose values the distribution of --of is wanted.",
+            help="Attributes to condition on: a distribution of --of for each of their values.",
             show_default=False,
         ),
     ] = None,
@@ -108,7 +108,7 @@ def query(
     --between 20,40 asks for the share of users from 20 to 40, and for their mean, with errors. --between age=20,40
     --between hours=35,45 asks for the share of users with both, and --of sex beside it for that of each sex.
 
-    What --of and --given sum over has errors that depend on each other, so their standard error is an upper bound.
+    The errors of cells that --of and --given sum over are correlated, so their standard error is an upper bound.
     """
     normal_quantile(level)
     form = form_of(form, output)

@@ -193,7 +193,7 @@ def _registration(record: ConsumerRecord, collection: Collection) -> Description
 def _fingerprint(
     found: bytes, collection: Collection, *, others: Mapping[bytes, Layout] | None = None
 ) -> dict[str, str]:
-    whose = "of none that is known here"
+    whose = "of an unknown collection"
     if found == collection.fingerprint:
         whose = f"that of {collection.name}"
     elif found in (others or {}):

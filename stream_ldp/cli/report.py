@@ -43,10 +43,7 @@ _ITEMS_PANEL = "Item collections"
 #: Number of skipped bad lines that are shown; the others are only counted.
 _SHOWN = 10
 
-_OTHER_VALUES = (
-    "  -> if each line is another user's: --many-users\n"
-    "  -> if this user's values change: --assume values --max-values N, or --assume fresh, with --change-terms"
-)
+_OTHER_USERS = "  -> if each line is another user's: --many-users"
 
 _Records = Annotated[
     Path,
@@ -333,7 +330,7 @@ async def _publish(
     except (DeliveryError, OSError) as error:
         problem = str(error)
     except TooManyValues as refusal:
-        problem = f"{refusal}\n{_OTHER_VALUES}"
+        problem = f"{refusal}\n{_OTHER_USERS}"
     except ReportRefused as refusal:
         problem = str(refusal)
     left_out = f"; {quantity(skipped.count, 'line')} skipped" if skipped.count else ""

@@ -87,8 +87,8 @@ def synthesize(
     """Make records that have the estimated joint distributions of a window, from the reports in the log.
 
     They are records of nobody: a function of the estimates and the seed, so they cost no more privacy than the
-    reports have. What the estimates do not know, such as how three attributes depend on each other beyond
-    their pairs, the records do not have either.
+    reports have. The records lack any dependence that the estimates lack, such as that of three attributes beyond
+    their pairs.
 
     Where the collection file asks for records (`synthesis`), workers publish the same ones with each final.
     """

@@ -235,7 +235,7 @@ class Subscriber(Generic[AnswerT]):
     def _provisional_topic(self, existing: Container[str]) -> str:
         topic = self._settings.topic_names.provisional(self._name)
         if topic not in existing:
-            why = "who may read final answers alone leaves provisional ones out, as --finals does; else, "
+            why = "with access to final answers only, use --finals; otherwise, "
             raise MissingTopic(absent(topic, self._settings.flags(), why=why))
         return topic
 

@@ -25,7 +25,7 @@ class Encoder(Protocol):
 
 
 #: What an attribute may have no number for, each with an example that is in no file.
-_HELD: tuple[tuple[str, Any], ...] = (("no value", None), ("a value outside its list", "\N{REPLACEMENT CHARACTER}"))
+_HELD: tuple[tuple[str, Any], ...] = (("no value", None), ("any other text", "\N{REPLACEMENT CHARACTER}"))
 
 
 def refused_of(attributes: Sequence[Encoder]) -> tuple[str, ...]:

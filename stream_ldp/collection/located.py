@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -389,15 +390,23 @@ def _advice(
         case "extra_forbidden" if parts := [part for part in _parts_with(whole, key) if part != spot.path[0]]:
             return f"{key} is a key of {_listed(parts)}: write it there"
         case "extra_forbidden":
-            known = [each for each in keys_of(spot.model) if each not in given]
-            found = "" if not known or meant(key, known) else elsewhere(spot.path)
-            return found or f"unknown key{suggestion(key, known)}"
+            return _unknown(key, keys_of(spot.model), given=given, elsewhere=elsewhere(spot.path))
+        case "tuple_type" if (field := _field(spot.model, key)) and tuple[float, float] in get_args(field.annotation):
+            return "expected two numbers, such as [0, 120]"
         case "tuple_type" if _field(spot.model, key) is None:
             return f"expected a list, each with {_keys(spot.model)}"
         case "model_type" | "model_attributes_type":
             return f"expected {_keys(spot.model)}"
         case _:
             return right_value(problem)
+
+
+def _unknown(key: str, known: Sequence[str], *, given: Sequence[str], elsewhere: str) -> str:
+    """Say which key was meant, or else which files have it, or else which keys there are beside those given."""
+    near = meant(key, known)
+    if elsewhere and not near:
+        return elsewhere
+    return f"unknown key{near or suggestion(key, [each for each in known if each not in given])}"
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -419,14 +428,16 @@ def right_value(problem: Any, *, repeat: bool = True) -> str:
     got = f", got {value!r}" if repeat else ""
     match problem["type"]:
         case "tuple_type":
-            example = f"[{value}, ...]" if isinstance(value, str | int | float) and value != "" else "[no, yes]"
+            example = f"[{value}, ...]" if isinstance(value, str) and value else "[no, yes]"
             return f"expected a list, such as {example}"
         case "string_type" | "string_unicode":
             return "expected text"
         case "float_parsing":
             return f"{value!r} is not a number" if repeat else "expected a number"
         case "literal_error" | "enum":
-            return f"expected {problem['ctx']['expected']}{got}"
+            expected = problem["ctx"]["expected"]
+            near = meant(str(value), re.findall("'([^']*)'", expected)) if repeat else ""
+            return f"expected {expected}{got}{near}"
         case "string_pattern_mismatch" if problem["ctx"]["pattern"] == NAME_PATTERN:
             return "use at most 63 lower-case letters, digits, - and _, with a letter or digit at both ends"
         case "string_pattern_mismatch":

@@ -169,8 +169,8 @@ def encode_rows(
         also = f", as in {lacking - 1:,} more rows" if lacking > 1 else ""
         raise DataError(
             f"{first}{also}\n"
-            "  -> give the attribute a value for it in the collection file, such as `missing: unknown`, or leave out "
-            'such rows: --missing skip, or missing="skip"'
+            "  -> where its values are listed, give the attribute one in the file, such as `missing: unknown`; "
+            'or leave such rows out: `--missing skip` of a command, encode_many(..., missing="skip") in Python'
         )
     return Encoded(table=collection.table(encoded), left_out=lacking)
 

@@ -79,7 +79,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Door:
-    """What the gateway asks of those who knock.
+    """Requirements for clients of the gateway.
 
     limiter: how many requests each client may make.
     tokens: bearer tokens, one of which a client must have; empty to let everyone in.

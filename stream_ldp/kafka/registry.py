@@ -76,7 +76,11 @@ class Registration:
 
     @classmethod
     def from_record(cls, key: bytes | None, value: bytes | None) -> Self:
-        """Read a record, the inverse of `key` and `value`; raises ValueError for anything else."""
+        """Read a record, the inverse of `key` and `value`.
+
+        Raises:
+            ValueError: it is anything else.
+        """
         if key is None or value is None:
             raise ValueError("it lacks a key or a value")
         try:
@@ -87,6 +91,9 @@ class Registration:
             case {"version": version} if version != VERSION:
                 raise ValueError(f"it has version {version}, this release reads {VERSION}")
             case {"fingerprint": str(fingerprint), "document": dict(document)}:
+                if document.get("collection") != key.decode():
+                    # One collection under two names would be counted by two, each of which takes the other's reports.
+                    raise ValueError("its key is not the name in its document")
                 retired = content.get("retired")
                 return cls(
                     name=key.decode(),

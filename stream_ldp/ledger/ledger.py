@@ -22,6 +22,7 @@ add up.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -130,8 +131,13 @@ def _with_cost(spent: float, after: float, before: float) -> float:
 
 
 def day_of(time_ms: int) -> int:
-    """Return the number of the day, UTC, at a time in milliseconds since 1970-01-01 UTC; that day is day 0."""
-    return time_ms // _DAY_MS
+    """Return the number of the day, UTC, at a time in milliseconds since 1970-01-01 UTC; that day is day 0.
+
+    Raises:
+        TypeError: the time is no whole number.
+    """
+    # A float such as NaN would be written into the ledger, which nobody could read again.
+    return operator.index(time_ms) // _DAY_MS
 
 
 class _Part:

@@ -54,9 +54,9 @@ class Receipt:
         left = "there is no budget" if unbounded else f"{_down(self.left)} of {self.budget:g} are left"
         linked = " It shows which reports are yours." if self.linked else ""
         return (
-            f"To {self.collection} left {self._what}, with noise, about {_listed(self.about)}.{linked} It cost "
-            f"{shown_epsilon(self.cost)} nats: the best guess which of two equally likely records is yours is now "
-            f"{shown_guess(self.spent)} right, and {left}."
+            f"Sent to {self.collection}: {self._what}, with noise, about {_listed(self.about)}.{linked} "
+            f"Cost: {shown_epsilon(self.cost)} nats; {left}. "
+            f"Between two equally likely records, the best guess of yours is now {shown_guess(self.spent)} right."
         )
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from importlib import resources
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
@@ -45,8 +45,9 @@ PAUSE = 15.0
 #: beyond may ask again.
 READERS, RETRY_SECONDS = 200, 30
 
-#: Queries that are answered at a time, each with the memory of its rows.
-QUERIES = 2
+#: Queries that are answered at a time, each with the memory of its rows; and plans, each with seconds of a processor.
+#: Each has places of its own: two slow plans would otherwise close the answers to everybody.
+QUERIES, PLANS = 2, 1
 
 #: Bytes that are written to a browser at once, and seconds that it may take to read as many.
 PIECE, PIECE_SECONDS = 2**16, 10.0
@@ -81,7 +82,7 @@ class PageServer:
         self._history = history
         self._pause = pause
         self._broadcast = Broadcast()
-        self._querying = asyncio.Semaphore(QUERIES)
+        self._querying, self._planning = asyncio.Semaphore(QUERIES), asyncio.Semaphore(PLANS)
         self._collections = collections or {}
         self._token = Token(text=token, basic=True)
         static = resources.files("stream_ldp.page").joinpath("static")
@@ -147,10 +148,7 @@ class PageServer:
         query = Query.parse(request.query)
         if name not in self._history:
             raise Refused(404, "unknown_collection", "this page shows no such collection")
-        if self._querying.locked():
-            raise Refused(503, "busy", "as many queries are answered as may be at once", retry_after=1)
-        async with self._querying:
-            found = await asyncio.to_thread(find, self._history, name, query)
+        found = await _in_turn(self._querying, find, self._history, name, query)
         headers = {"ETag": found.etag, "Cache-Control": "no-cache"}
         if found.next is not None:
             headers["Link"] = f'<?{found.next}>; rel="next"'
@@ -163,8 +161,7 @@ class PageServer:
         query = Query.parse(request.query)
         if name not in self._history:
             raise Refused(404, "unknown_collection", "this page shows no such collection")
-        async with self._querying:
-            found = await asyncio.to_thread(explained, self._history, name, query)
+        found = await _in_turn(self._querying, explained, self._history, name, query)
         return web.json_response({"collection": name, "answers": found}, headers={"Cache-Control": "no-cache"})
 
     async def _known(self, _: web.BaseRequest) -> web.Response:
@@ -174,10 +171,7 @@ class PageServer:
         asked, collection = WhatIf.parse(request.query), self._collections.get(name)
         if collection is None:
             raise Refused(404, "unknown_collection", "this page plans no such collection")
-        if self._querying.locked():
-            raise Refused(503, "busy", "as many queries are answered as may be at once", retry_after=1)
-        async with self._querying:
-            return web.json_response(await asyncio.to_thread(plan, collection, asked))
+        return web.json_response(await _in_turn(self._planning, plan, collection, asked))
 
     async def _events(self, request: web.BaseRequest) -> web.StreamResponse:
         if self._broadcast.readers >= READERS:
@@ -200,6 +194,18 @@ class PageServer:
             except (TooSlow, ConnectionError):
                 pass  # The browser connects again and gets a snapshot.
         return response
+
+
+async def _in_turn(places: asyncio.Semaphore, work: Callable[..., Any], *given: Any) -> Any:
+    """Work on a thread if a place is free.
+
+    Raises:
+        Refused: none is.
+    """
+    if places.locked():
+        raise Refused(503, "busy", "as many queries are answered as may be at once", retry_after=1)
+    async with places:
+        return await asyncio.to_thread(work, *given)
 
 
 async def _write(response: web.StreamResponse, parts: Iterable[bytes]) -> None:

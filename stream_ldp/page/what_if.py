@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-#: Users, epsilons and numbers of values that may be asked for: a plan of more takes seconds of a processor.
+#: Users, epsilons and numbers of values that may be asked for: a plan of the most takes some 5 s of a processor.
 MOST_USERS, EPSILONS, VALUES = 10**9, (0.01, 20.0), (2, 64)
 
 

@@ -195,9 +195,10 @@ class PairsCollection(CollectionOfQuestions):
 
         Raises:
             DataError: a key is unknown, or its number is none, or beyond the range without `clip`. The message never
-                repeats the number.
+                repeats the key or the number: which keys a user holds is what reports hide.
         """
         require_mapping(record)
+        self._require_keys(record)
         return encode_record(dict.fromkeys(self.keys.names) | dict(record), self.attributes, collection=self.name)
 
     def encode_many(self, records: Any, *, missing: Missing | str = Missing.REFUSE) -> Encoded:
@@ -207,12 +208,13 @@ class PairsCollection(CollectionOfQuestions):
         """
         if isinstance(records, Sequence) and not isinstance(records, str | bytes):
             for number, record in enumerate(records, start=1):
-                if isinstance(record, Mapping) and not record.keys() <= set(self.keys.names):
-                    try:
-                        self.encode(record)
-                    except DataError as error:
-                        raise DataError(f"row {number:,}: {error}") from None
+                if isinstance(record, Mapping):
+                    self._require_keys(record, place=f"row {number:,}: ")
         return super().encode_many(records, missing=missing)
+
+    def _require_keys(self, record: Mapping[str, Any], *, place: str = "") -> None:
+        if not record.keys() <= set(self.keys.names):
+            raise DataError(f"{place}a key of the record is none of collection {self.name!r}")
 
     @property
     def _columns(self) -> list[tuple[str, str]]:

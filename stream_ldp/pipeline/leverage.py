@@ -75,6 +75,6 @@ def leverage_section(leverages: Iterable[Leverage]) -> Section:
         ),
         notes=(
             "A user who only lies about a value moves its share by one user. Crafted reports gain less if there is "
-            "less noise. All liars can claim a question that few users are asked.",
+            "less noise. Attackers can all choose a question that few honest users answer.",
         ),
     )

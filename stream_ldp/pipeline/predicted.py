@@ -94,7 +94,7 @@ class Predicted:
             notes=(
                 *self._in_short(),
                 *(
-                    ["Left empty: a quality of more users than can be simulated does not follow from that of fewer."]
+                    ["Empty: the quality of rankings is not extrapolated beyond the simulated numbers of users."]
                     if any(len(found) < len(users) for found in rows.values())
                     else []
                 ),

@@ -238,7 +238,7 @@ def _clock(facts: Facts) -> Diagnosis:
         )
     return Diagnosis(
         level=Severity.UNKNOWN,
-        what=f"clock skew: unknown beyond that this clock is at most {-behind_ms / 1000:.1f} s ahead of the brokers'",
+        what=f"clock skew: this clock is at most {-behind_ms / 1000:.1f} s ahead of the brokers'; no lower bound",
         cure="ask again while reports come in: the newest one bounds it",
     )
 

@@ -43,7 +43,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
 }
 _TITLES = {
-    "frequencies": "Frequencies of three values, each user telling one attribute",
+    "frequencies": "Frequencies of three values, each user reporting one attribute",
     "joint": "The joint distribution of two attributes, of two and three values",
 }
 _COLOURS = ("#0b6e99", "#c77700", "#5b8c2a", "#8a4f9e")

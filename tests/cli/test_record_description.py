@@ -34,7 +34,7 @@ def test_a_batch_that_no_file_here_has_made_is_reported_as_foreign() -> None:
     what, said = describe(record(value), "reports", SURVEY, layouts=LAYOUTS)
     assert what == f"a batch of 3 reports, in {len(value)} bytes"
     assert said["windows"] == ["1970-01-01T00:01:00Z/1970-01-01T00:02:00Z"]
-    assert said["fingerprint"].endswith(", of none that is known here")
+    assert said["fingerprint"].endswith(", of an unknown collection")
     assert said["refused"].startswith("unknown_fingerprint: ")
 
 

@@ -69,7 +69,7 @@ async def test_ctrl_c_ends_the_command_with_a_summary_without_waiting_for_a_line
     process.stdin.close()
     assert lines[0].endswith(" phase 1: reported, for 15.000 nats")
     # The receipt of a last report may come before or after the summary begins.
-    assert any(line.startswith("To films left 1 byte, ") for line in lines[1:-1])
+    assert any(line.startswith("Sent to films: 1 byte, ") for line in lines[1:-1])
     assert any(line.endswith(" of one user published") for line in lines[1:-1])
     assert lines[-1].endswith(" nats spent: any two users, however their values change")
     assert [line.partition(": ")[2][:10] for line in errors.splitlines()] == ["a new user"]

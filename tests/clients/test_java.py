@@ -110,7 +110,7 @@ async def test_reports_of_the_example_are_in_the_published_estimate(
             capture_output=True,
             text=True,
         )
-        assert re.match(r"To survey left 1 byte, ", done.stdout)
+        assert re.match(r"Sent to survey: 1 byte, ", done.stdout)
         assert f"{USERS} reports" in done.stdout
         await assert_finals_are_exact(deployment, reports=USERS)
 
@@ -159,7 +159,7 @@ async def test_answers_to_the_spring_boot_application_are_in_the_published_estim
                         async with session.post(f"/users/{user}/answers", json=answer) as done:
                             assert done.status == 200, await done.text()
                             (receipt,) = await done.json()
-                            assert receipt.startswith("To survey left 1 byte, ")
+                            assert receipt.startswith("Sent to survey: 1 byte, ")
             finally:
                 process.terminate()
                 await process.wait()

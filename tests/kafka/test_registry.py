@@ -91,7 +91,7 @@ async def test_an_unacknowledged_registration_is_given_up_in_time(
     [
         *(None, b"", b"7", b"[]", b"{}", b"[" * 100_000, b'{"version": 2}'),
         *(b'{"fingerprint": 7, "document": {}}', b'{"fingerprint": "7", "document": {}}'),
-        b'{"fingerprint": "77", "document": []}',
+        *(b'{"fingerprint": "77", "document": []}', b'{"fingerprint": "77", "document": {"collection": "other"}}'),
     ],
 )
 def test_what_is_no_registration_is_refused_as_such(key: bytes | None, value: bytes | None) -> None:

@@ -598,7 +598,7 @@ def test_a_command_remembers_what_the_one_before_spent(
     assert first.exit_code == 0
     published, receipt, spent = first.stdout.splitlines()
     assert published == "2 reports of one user published"
-    assert receipt.startswith("To care-survey left 2 reports, the first with 1 byte, ")
+    assert receipt.startswith("Sent to care-survey: 2 reports, the first with 1 byte, ")
     assert receipt.endswith(f"is now 99.7 % right, and 1.337 of {budget:g} are left.")
     assert spent == f"5.546 of {budget:g} nats spent: {Assumption.CONSTANT.promise}"
     second = command_line(report, survey, records, "--budget", budget)

@@ -40,8 +40,8 @@ def test_a_receipt_says_in_words_what_left_and_what_is_left() -> None:
         promise="any two records",
     )
     assert str(receipt) == (
-        "To diets left 2 bytes, 0102, with noise, about diet. It cost 1.000 nats: the best guess which of two "
-        "equally likely records is yours is now 88.1 % right, and 2.000 of 4 are left."
+        "Sent to diets: 2 bytes, 0102, with noise, about diet. Cost: 1.000 nats; 2.000 of 4 are left. "
+        "Between two equally likely records, the best guess of yours is now 88.1 % right."
     )
     assert receipt.left == 2.0
     assert receipt.surest == pytest.approx(math.exp(2) / (1 + math.exp(2)))

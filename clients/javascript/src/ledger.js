@@ -431,7 +431,7 @@ function after(accounts, { account, tag }, { values: mostValues, fresh: isFresh 
   if (!before.has(tag) && before.size >= mostValues) {
     const had = before.size === 1 ? "another value" : `${before.size} other values`;
     throw new TooManyValues(
-      `attribute "${account.attribute}" has had ${had} in earlier reports, and no more are assumed of this user: ` +
+      `attribute "${account.attribute}" has had ${had} in earlier reports, and the user has agreed to no more: ` +
         "nothing was sent",
     );
   }

@@ -42,10 +42,10 @@ export class Receipt {
       this.budget < Infinity ? `${nats(this.left, Math.floor)} of ${this.budget} are left` : "there is no budget";
     const guess = Math.ceil(this.surest * 1000) / 10;
     return (
-      `To ${this.collection} left ${what}, with noise, about ${about}.` +
+      `Sent to ${this.collection}: ${what}, with noise, about ${about}.` +
       (this.linked ? " It shows which reports are yours." : "") +
-      ` It cost ${nats(this.cost, Math.ceil)} nats: the best guess which of two equally likely records is yours is now ` +
-      `${guess < 100 ? guess.toFixed(1) : "over 99.9"} % right, and ${left}.`
+      ` Cost: ${nats(this.cost, Math.ceil)} nats; ${left}. Between two equally likely records, the best guess of yours ` +
+      `is now ${guess < 100 ? guess.toFixed(1) : "over 99.9"} % right.`
     );
   }
 }

@@ -74,9 +74,9 @@ test("a report has a receipt, with what leaves and what is left, and no value", 
   assert.equal(second.left, 8 - second.spent);
   assert.equal(
     String(first),
-    `To care-survey left 1 byte, ${Buffer.from(first.row).toString("hex")}, with noise, about bathing and mobility. ` +
-      "It cost 3.154 nats: the best guess which of two equally likely records is yours is now 96.0 % right, and " +
-      "4.846 of 8 are left.",
+    `Sent to care-survey: 1 byte, ${Buffer.from(first.row).toString("hex")}, with noise, about bathing and mobility. ` +
+      "Cost: 3.154 nats; 4.846 of 8 are left. Between two equally likely records, the best guess of yours is now " +
+      "96.0 % right.",
   );
   assert.ok(!/some|full|none/.test(JSON.stringify(first)));
 });

@@ -73,7 +73,7 @@ class Survey:
             fail("no estimate came in that time")
         last, truth = known[0], self._truth_of(known[0])
         if truth is None:
-            fail("an estimate came whose truth the simulation does not know")
+            fail("the newest estimate has no simulated truth")
         product = functools.reduce(np.multiply.outer, map(np.array, last.independence.marginals))
         independent = last.model_copy(update={"probability": product.tolist()})
         kind = "final" if last.final else "provisional"

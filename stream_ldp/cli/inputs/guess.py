@@ -141,7 +141,7 @@ def _attribute(column: _Column, rows: int) -> Guess | str:
     are_numbers = len(numbers) == len(values)
     are_whole = are_numbers and all(number.is_integer() for number in numbers.values())
     if not are_numbers and all(map(_is_date, _some(values))):
-        return "it has dates: put what you ask, such as the month or the age, in a column of its own"
+        return "it has dates: add a column with what you ask, such as the month or the age"
     differ = len(values) + column.spilled
     if there >= _ID_ROWS and differ >= _ID_SHARE * there and (are_whole or not are_numbers):
         return "nearly all of its values differ, as ids, names and addresses do: they are never to be reported"

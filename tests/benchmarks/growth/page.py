@@ -43,6 +43,8 @@ def made(document: dict[str, Any]) -> str:
 _HEAD = """\
 # What it costs, and how the cost grows
 
+This page is for everyone who sizes a deployment. It shows what each part costs, and how that grows with the load.
+
     python -m tests.benchmarks.growth --write
 
 measures by the processor's time on one busy machine, and makes this page. The

@@ -106,7 +106,7 @@ def test_a_key_is_varied_once() -> None:
             r"care\.yaml:1:13: mechanism\.epsilon: rr-ldp has no epsilon, which is for k-rr, k-subset and "
             r"hashed-k-rr: leave it out",
         ),
-        ("mechanism.ff=1", r"mechanism\.ff: unknown key; known are p, q"),
+        ("mechanism.ff=1", r"mechanism\.ff: unknown key; did you mean 'f'\?"),
         ("mechanism.f=x", r"mechanism\.f: 'x' is not a number"),
         ("estimates.0.method=ems", r"estimates\.0\.method: expected 'em', 'lasso' or 'lremh', got 'ems'"),
         ("mechanism.kind=rr", r"mechanism\.kind: expected "),

@@ -103,14 +103,14 @@ public final class Receipt {
                 Locale.ROOT, "%.3f of %s are left", Math.floor(left() * 1000) / 1000, Json.shortest(budget));
     return String.format(
         Locale.ROOT,
-        "To %s left %s, with noise, about %s.%s It cost %.3f nats: the best guess which of two equally likely records is"
-            + " yours is now %s %% right, and %s.",
+        "Sent to %s: %s, with noise, about %s.%s Cost: %.3f nats; %s. Between two equally likely records, the best guess"
+            + " of yours is now %s %% right.",
         collection,
         what(),
         listed(about),
         isLinked ? " It shows which reports are yours." : "",
         Math.ceil(cost * 1000 - 1e-6) / 1000,
-        guess < 100 ? String.format(Locale.ROOT, "%.1f", guess) : "over 99.9",
-        left);
+        left,
+        guess < 100 ? String.format(Locale.ROOT, "%.1f", guess) : "over 99.9");
   }
 }

@@ -136,7 +136,7 @@ class LedgerTest {
     String printed = "" + ledger + ledger.secret() + receipt + new Reporter.User(RECORD, ledger) + SURVEY;
     assertFalse(printed.contains(secret.substring(0, 8)));
     assertFalse(printed.contains("some"));
-    assertTrue(receipt.toString().startsWith("To care-survey left 1 byte, "));
+    assertTrue(receipt.toString().startsWith("Sent to care-survey: 1 byte, "));
     assertTrue(receipt.toString().endsWith("0.000 of 4.0 are left."));
     Files.writeString(path, kept.replace(secret, secret.replace('a', 'b')));
     LedgerException damaged = assertThrows(LedgerException.class, () -> Ledger.open(FileStore.at(path)));

@@ -84,7 +84,7 @@ class SurveyApplicationTest {
 
   @Test
   void anAnswerIsReportedOnceAndItsUserGetsAReceipt() throws Exception {
-    answers("1", "some").andExpect(status().isOk()).andExpect(jsonPath("$[0]", startsWith("To care-survey left 1 byte")));
+    answers("1", "some").andExpect(status().isOk()).andExpect(jsonPath("$[0]", startsWith("Sent to care-survey: 1 byte")));
     // k-RR repeats its answer, at no further cost; another answer is a change to which the user has not agreed.
     answers("1", "some").andExpect(status().isOk());
     answers("1", "full").andExpect(status().isConflict()).andExpect(content().string(containsString("another value")));

@@ -50,6 +50,8 @@ NOISES: dict[str, dict[str, float]] = {
     "f = 0.1, both stages": {"f": 0.1, "p": 0.5, "q": 0.75},
     "f = 0.5, both stages": {"f": 0.5, "p": 0.5, "q": 0.75},
 }
+#: Repeats of the streams that follow.
+STREAM_REPEATS = 2
 #: Table, attributes, and the column by which the population moves; None if it stays.
 STREAMS = (
     ("adult", "age,marital-status", "hours-per-week"),
@@ -214,8 +216,15 @@ def _of_stream(
     ]
 
 
-def _stream(directory: Path, stream: tuple[str, str, str | None], noise: str, returning: float) -> dict[str, Any]:
-    found = _of_windows(directory, stream, noise, returning=returning)
+def _stream(
+    directory: Path,
+    stream: tuple[str, str, str | None],
+    noise: str,
+    returning: float,
+    *,
+    repeats: int = STREAM_REPEATS,
+) -> dict[str, Any]:
+    found = _of_windows(directory, stream, noise, returning=returning, repeats=repeats)
     return _named_stream(stream, noise) | {
         "returning": returning,
         **_of_forms(found),
@@ -226,7 +235,7 @@ def _stream_drawn(directory: Path, name: str, k: int, number: int, noise: str) -
     """Estimate the windows of new users, of attributes and a drift that nobody has chosen."""
     usable = _usable(directory, name)
     *of, drift_by = np.random.default_rng([SEED, k, number]).choice(usable, k + 1, replace=False).tolist()
-    return {"k": k} | _stream(directory, (name, ",".join(of), drift_by), noise, 0.0)
+    return {"k": k} | _stream(directory, (name, ",".join(of), drift_by), noise, 0.0, repeats=REPEATS)
 
 
 def _stream_among(directory: Path, stream: tuple[str, str, str | None], noise: str) -> dict[str, Any]:
@@ -248,13 +257,21 @@ def _of_windows(
     *,
     returning: float = 0.0,
     among: Sequence[str] = (),
+    repeats: int = REPEATS,
 ) -> dict[str, list[dict[str, float]]]:
     name, of, drift_by = stream
     population = _columns(directory, name, [*of.split(","), *among])
     drift = None if drift_by is None else _columns(directory, name, [drift_by])[:, 0]
     return {
         prior: _of_stream(
-            population, noise, windows=WINDOWS, returning=returning, drift=drift, among=len(among), prior=prior
+            population,
+            noise,
+            windows=WINDOWS,
+            returning=returning,
+            drift=drift,
+            among=len(among),
+            repeats=repeats,
+            prior=prior,
         )
         for prior in ("window", "temporal")
     }
@@ -487,8 +504,9 @@ def _linked_table(linked: list[dict[str, Any]]) -> str:
 
 def _windows_table(windows: list[dict[str, Any]], share: float) -> str:
     lines = [
-        f"| {SHARES[share]} | alone | temporal | ratio | covered: alone | temporal |",
-        "|---|---:|---:|---:|---:|---:|",
+        f"| {SHARES[share]} | alone | temporal | ratio | worst | covered: alone | temporal "
+        "| width: alone | temporal |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     of_share = [each for each in windows if each["returning"] == share]
     ratios = []
@@ -496,8 +514,12 @@ def _windows_table(windows: list[dict[str, Any]], share: float) -> str:
         alone, temporal = each["avd"]["window"], each["avd"]["temporal"]
         ratios.append(temporal / alone)
         covered = " | ".join(f"{each['coverage'][prior]:.2f}" for prior in ("window", "temporal"))
-        lines.append(f"| {_named(each)} | {alone:.4f} | {temporal:.4f} | {ratios[-1]:.2f} | {covered} |")
-    lines.append(f"| mean | | | {np.mean(ratios):.2f} | | |")
+        wide = " | ".join(f"{each['width'][prior]:.1f}" for prior in ("window", "temporal"))
+        worst = _worst(each["repeats"], "temporal", "window")
+        lines.append(
+            f"| {_named(each)} | {alone:.4f} | {temporal:.4f} | {ratios[-1]:.2f} | {worst:.2f} | {covered} | {wide} |"
+        )
+    lines.append(f"| mean | | | {np.mean(ratios):.2f} | | | | | |")
     return "\n".join(lines)
 
 

@@ -17,6 +17,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, Un
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.offsets import read_record
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
@@ -214,7 +215,9 @@ class Ownership:
         # After the commits: a log never ends before what has been committed, unless the brokers have lost its end.
         (beginnings, ends), later = await asyncio.gather(
             self._bounds(new),
-            self._later({each: commits[each].appended_ms for each in new if each in commits}),
+            self._later(
+                {each: (commits[each].position, commits[each].appended_ms) for each in new if each in commits}
+            ),
         )
         cut = {
             each: end
@@ -403,15 +406,23 @@ class Ownership:
             )
             self._drop(list(self.partitions))
 
-    async def _later(self, appended_ms: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
-        """Return the offset of the first record that was appended after a time, of partitions that have one."""
+    async def _later(self, read: Mapping[TopicPartition, tuple[int, int | None]]) -> dict[TopicPartition, int]:
+        """Return where, before the position to which a partition has been read, it has records of a later time.
+
+        read: position, and the time at which the newest record before it was appended, of each partition.
+        """
         times = {
-            each: min(max(0, time_ms), LAST_MS - 1) + 1
-            for each, time_ms in appended_ms.items()
-            if time_ms is not None
+            each: min(max(0, time_ms), LAST_MS - 1) + 1 for each, (_, time_ms) in read.items() if time_ms is not None
         }
         found = await self._reports.consumer.offsets_for_times(times) if times else {}
-        return {partition: int(each.offset) for partition, each in found.items() if each is not None}
+        later = {}
+        for partition, each in found.items():
+            if each is not None and each.offset < read[partition][0]:
+                # Brokers name the offset that the producer wrote into the record: what is there has to say so, too.
+                record = await read_record(self._settings, partition, int(each.offset))
+                if record is not None and record.timestamp >= times[partition]:
+                    later[partition] = int(each.offset)
+        return later
 
     def read_again(self) -> None:
         """Read every partition from its position, since what has been fetched could not be counted."""
@@ -447,7 +458,7 @@ class Ownership:
         # At once: an answer comes only after that of a fetch that waits for records.
         ends, later = await asyncio.gather(
             self._reports.consumer.end_offsets(list(owned)),
-            self._later({partition: each.state.appended_ms for partition, each in owned.items()}),
+            self._later({key: (each.state.position, each.state.appended_ms) for key, each in owned.items()}),
         )
         for partition, each in owned.items():
             if min(ends[partition], later.get(partition, ends[partition])) < each.state.position:

@@ -19,7 +19,7 @@ from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.service import joining, reports_group, windows_log
+from stream_ldp.service import joining, ownership, reports_group, windows_log
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.metrics import Metrics
@@ -125,6 +125,7 @@ class MemoryKafka:
 
         monkeypatch.setattr(reports_group, "LEAD_MS", 1e9)  # a turn fetches once
         monkeypatch.setattr(reports_group, "ColumnConsumer", lambda *_, **__: self)
+        monkeypatch.setattr(ownership, "read_record", self._read_record)
         monkeypatch.setattr(joining, "last_merge", no_merge)
         monkeypatch.setattr(joining, "partials_log", self._partials_log)
         monkeypatch.setattr(windows_log, "partials_log", self._partials_log)
@@ -247,6 +248,9 @@ class MemoryKafka:
             partition: next((each for each in self.log[partition] if each.timestamp >= time_ms), None)
             for partition, time_ms in times.items()
         }
+
+    async def _read_record(self, settings: Settings, partition: TopicPartition, offset: int) -> Any:
+        return next(iter(self.log[partition][offset:]), None)
 
     async def commit(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
         if self.refusing is not None:

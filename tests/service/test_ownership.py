@@ -494,6 +494,28 @@ async def test_a_log_that_lost_its_end_is_counted_on_from_there_which_is_reporte
 
 
 @pytest.mark.parametrize("owner", ["the same", "the next"])
+async def test_an_offset_that_a_client_wrote_into_a_record_is_no_lost_end(
+    owner: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A broker that is asked for the first record of a time names the offset that is in the record."""
+    memory = memory_with_commit(records=6)
+    partition = memory.all[0]
+    ownership = await joined(memory, monkeypatch)
+    await counted(ownership, memory)
+    memory.seconds += 1
+    memory.report()
+    memory.log[partition][-1].offset = 2
+    with caplog.at_level(logging.ERROR):
+        if owner == "the next":
+            ownership = await joined(memory, monkeypatch)
+            await ownership.take_over()
+        else:
+            await ownership.ends()
+    assert "lost the end" not in caplog.text
+    assert ownership.partitions[partition].state.checkpoint.position == 6
+
+
+@pytest.mark.parametrize("owner", ["the same", "the next"])
 async def test_a_log_that_has_grown_again_beyond_the_end_that_it_lost_is_known_by_the_broker_s_clock(
     owner: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

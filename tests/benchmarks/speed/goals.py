@@ -49,6 +49,7 @@ GOALS = (
         ends="by the clock on the wall",
         goal="0.3 of bare aiokafka, 20 times an agent",
     ),
+    Goal(begins="partials that a worker sends while it drains", goal="3 MB a second"),
     Goal(begins="/livez of a worker", goal="100 ms"),
     Goal(begins="from a report to an estimate that holds it, with estimates every 1 s, at 50%", goal="1.25 s"),
 )

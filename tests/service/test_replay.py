@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from stream_ldp import Reporter
 from stream_ldp.errors import ParameterError
+from stream_ldp.kafka.memory import MemoryConsumer
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.records.answer import Estimate
 from stream_ldp.service.replay import NotReplayed, ad_hoc, compare
@@ -33,6 +35,21 @@ async def test_a_window_that_is_computed_again_equals_the_published_one() -> Non
     assert [each.differences for each in found] == [(), ()]
     assert [each.recomputed.to_bytes() for each in found] == [each.to_bytes() for each in first]
     assert first[0].temporal is not None
+
+
+async def test_an_offset_that_a_client_wrote_into_a_record_hides_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that is asked for the first record of a time names the offset in it, or none if that is too large."""
+    survey = collection_of()
+
+    async def nowhere(_: MemoryConsumer, times: dict[Any, int]) -> dict[Any, None]:
+        return dict.fromkeys(times)
+
+    with kafka_in_memory(survey, now_ms=START_MS) as kafka:
+        await report(kafka, survey, 500)
+        kafka.close_windows()
+        monkeypatch.setattr(MemoryConsumer, "offsets_for_times", nowhere)
+        found = await compare(survey, settings=kafka.settings)
+    assert [each.differences for each in found] == [(), ()]
 
 
 @pytest.mark.parametrize("window", ["grace: 5s, hop: 20s", "grace: 5s, memory: 0.5"])

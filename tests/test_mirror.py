@@ -54,7 +54,6 @@ WITHOUT_TESTS = {
     "marginals/kind.py": "one declaration of what the other modules have",
     "pairs/kind.py": "one declaration of what the other modules have",
     "places/kind.py": "one declaration of what the other modules have",
-    "synthesis/kind.py": "one declaration of what the other modules have",
     "strings/kind.py": "one declaration of what the other modules have",
     "strings/audited.py": "audit/test_audited.py holds the claims of every kind",
     "questions/plan.py": "tests of the plans of the four kinds that have it",

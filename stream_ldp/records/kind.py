@@ -37,5 +37,5 @@ RECORDS = Kind(
     users=deferred("stream_ldp.records.solve:users"),
     libraries=libraries,
     narrowed_to=deferred("stream_ldp.records.collection:narrowed_to"),
-    synthetic=deferred("stream_ldp.synthesis.kind:SYNTHETIC"),
+    synthetic=deferred("stream_ldp.synthesis.chunk:SYNTHETIC"),
 )

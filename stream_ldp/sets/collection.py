@@ -26,7 +26,7 @@ from stream_ldp.collection.values import text_of
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.pipeline.schedule import Epochs, Schedule
-from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.item_sets import ItemSets, class_count
 from stream_ldp.sets.methods import AnyMethodSpec
 from stream_ldp.sets.methods.itemsets import MAX_ITEMSETS, MAX_SIZE, SVSM
 from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
@@ -34,7 +34,6 @@ from stream_ldp.sets.methods.usual import UsualOptions, with_kind
 from stream_ldp.sets.methods.wrapped import UserSample
 from stream_ldp.sets.phases import item_phases
 from stream_ldp.sets.series import PhaseSeries
-from stream_ldp.sets.size_classes import class_count
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence

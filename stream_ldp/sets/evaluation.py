@@ -13,11 +13,10 @@ from stream_ldp.evaluation.completion import ordered
 from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, quality
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.sets.answer import itemset_name
-from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.item_sets import ItemSets, class_names, classes_of
 from stream_ldp.sets.methods.oracle_choice import best_padding
 from stream_ldp.sets.phases import Target, candidates_of, itemsets_of
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.size_classes import class_names, classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

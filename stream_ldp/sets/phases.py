@@ -33,7 +33,7 @@ class Target(StrEnum):
     COUNT = "count"
     """The number of candidates in the set."""
     SIZE = "size"
-    """The class of the number of items of the set: see `stream_ldp.sets.size_classes`."""
+    """The class of the number of items of the set: see `stream_ldp.sets.item_sets`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

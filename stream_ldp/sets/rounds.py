@@ -17,8 +17,8 @@ from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import MAX_EPSILON, shown_epsilon
 from stream_ldp.pipeline.answer import Count, EventTime, Integer, Positive
 from stream_ldp.pipeline.content_type import content_type_of
+from stream_ldp.sets.item_sets import largest_padding
 from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry, candidates_of, may_ask_for_missing, whole_phases
-from stream_ldp.sets.size_classes import largest_padding
 
 if TYPE_CHECKING:
     from stream_ldp.pipeline.content_type import Headers

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import LolohaResponse
+from stream_ldp.sets.item_sets import classes_of
 from stream_ldp.sets.phases import Target
-from stream_ldp.sets.size_classes import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

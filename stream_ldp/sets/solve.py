@@ -24,9 +24,9 @@ from stream_ldp.sets.answer import (
     Ranking,
     SetSizes,
 )
+from stream_ldp.sets.item_sets import class_names
 from stream_ldp.sets.phases import RankingEstimate, Target, epoch_epsilon, epochs_epsilon, item_phases, itemsets_of
 from stream_ldp.sets.plan import AS_MUCH, published_of_phases
-from stream_ldp.sets.size_classes import class_names
 
 if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle

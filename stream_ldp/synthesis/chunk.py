@@ -1,4 +1,4 @@
-"""The message that publishes some of the synthetic records of a window."""
+"""The message that publishes some of the synthetic records of a window, and what makes them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from stream_ldp.collection.synthesis import Synthesis
+from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.answer import (
     Answer,
     Count,
@@ -19,6 +20,7 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     answer_key,
 )
+from stream_ldp.pipeline.synthetic import SyntheticRecords
 from stream_ldp.records.answer import Privacy
 from stream_ldp.records.distribution import Axis
 from stream_ldp.synthesis.graph import Structure
@@ -94,3 +96,12 @@ class SyntheticChunk(Answer):
             axis.attribute: np.array(axis.values, dtype=object)[column].tolist()
             for axis, column in zip(self.attributes, values.T, strict=True)
         }
+
+
+SYNTHETIC = SyntheticRecords(
+    chunk=SyntheticChunk,
+    of_window=deferred("stream_ldp.synthesis.publication:window_records"),
+    make=deferred("stream_ldp.synthesis.publication:synthetic"),
+    columns=deferred("stream_ldp.synthesis.window:labels_of"),
+    measure=deferred("stream_ldp.synthesis.evaluation:measure"),
+)

@@ -36,5 +36,5 @@ VIEWS = Kind(
     for_finals=deferred("stream_ldp.views.dependence:for_finals"),
     libraries=always("scipy.linalg", "scipy.special"),
     narrowed_to=deferred("stream_ldp.views.collection:narrowed_to"),
-    synthetic=deferred("stream_ldp.synthesis.kind:SYNTHETIC"),
+    synthetic=deferred("stream_ldp.synthesis.chunk:SYNTHETIC"),
 )

@@ -20,10 +20,9 @@ from stream_ldp.audit.oracle_attacks import (
 from stream_ldp.mechanisms import Values, random_words
 from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
 from stream_ldp.sets.audit.enumeration import inquiries, phases_by_group
-from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.item_sets import ItemSets, classes_of
 from stream_ldp.sets.phases import Target
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.size_classes import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -28,11 +28,10 @@ from stream_ldp.audit.output_distribution import (
 )
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.item_sets import ItemSets, largest_padding
 from stream_ldp.sets.phases import Inquiry, Phase, Target, candidates_of, may_ask_for_missing
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import reports_of
-from stream_ldp.sets.size_classes import largest_padding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,10 +14,9 @@ import numpy as np
 from stream_ldp.audit.oracle_reports import SEARCHED, oracle_differences, wide_claim
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.audit.enumeration import inquiries
-from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.item_sets import ItemSets, largest_padding
 from stream_ldp.sets.phases import Target, may_ask_for_missing
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.size_classes import largest_padding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.sets.item_sets import class_count, largest_of
 from stream_ldp.sets.methods.oracle_choice import item_oracle, slot_error, value_oracle, variance
 from stream_ldp.sets.methods.wrapped import Wrapped
 from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, Target, epoch_epsilon
-from stream_ldp.sets.size_classes import class_count, largest_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

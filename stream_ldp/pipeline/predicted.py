@@ -43,9 +43,10 @@ class Compared:
     def text(self) -> str:
         """Compare it with the collection's mechanism."""
         better = [name for name, error in self.errors.items() if error < _BETTER]
+        costs, now = shown_epsilon(self.per_report), shown_epsilon(self.instead_of)
         verdict = {
             0: "It is better for no estimate: keep the mechanism",
-            len(self.errors): "It is better for all estimates, if that price is right",
+            len(self.errors): f"It is better for all estimates{'' if costs == now else ', if that price is right'}",
         }.get(len(better), f"It is better for {', '.join(better)}")
         least, most = min(self.errors.values()), max(self.errors.values())
         factor = f"{least:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f}"
@@ -53,7 +54,7 @@ class Compared:
         return (
             f"Alternative: `kind: {self.kind}, {parameters}` has the same lifetime epsilon between any two records. "
             f"With {self.reports:,} reports, its distances are {factor} times these, and one report costs "
-            f"{shown_epsilon(self.per_report)} nats instead of {shown_epsilon(self.instead_of)}. {verdict}."
+            f"{f'{costs} nats instead of {now}' if costs != now else f'the same, {now} nats'}. {verdict}."
         )
 
 

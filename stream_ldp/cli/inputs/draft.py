@@ -138,7 +138,7 @@ def _sampled(
     """Ask each user about one attribute, since there are too many for a joint distribution of all."""
     reason = [
         f"Each user is asked about one of the {len(attributes)} attributes, which gives the frequencies of each. For",
-        f"a joint distribution, choose at most {_MAX_JOINT} attributes (--of).",
+        f"joint distributions, add `ask: pairs` to the mechanism, or choose at most {_MAX_JOINT} attributes (--of).",
     ]
     return {"kind": "sampled", "epsilon": epsilon}, reason, []
 

@@ -149,7 +149,7 @@ def _attribute(column: _Column, rows: int) -> Guess | str:
     if are_numbers and (not are_whole or len(values) > _MAX_CODES):
         return _bins(column, numbers, missing)
     if differ > MAX_VALUES:
-        return f"it has {differ:,} values, of which none is frequent: see `strings` in docs/mechanisms.md"
+        return f"it has {differ:,} values, too many for a list: see `candidates` and `strings` in docs/mechanisms.md"
     listed = sorted(values, key=lambda text: (numbers.get(text, 0.0), text))
     keys = {"name": column.name, "values": listed, **missing}
     return Guess(keys=keys, cells=len(listed) + len(missing), why=_why(quantity(len(listed), "value"), column))

@@ -96,10 +96,11 @@ def test_the_script_reports_an_answer_again_and_refuses_another(
         for answer in (("no", "some"), ("no", "some"), ("yes", "some")):
             main(*answer)
         assert kafka.reports("care-survey") == 2
-    first, again, refused = capsys.readouterr().out.splitlines()
-    assert "cost 2.000 nats" in first
-    assert "cost 0.000 nats" in again
-    assert "nothing was sent" in refused
+    first, again, refused, cure = capsys.readouterr().out.splitlines()
+    assert "Cost: 2.000 nats" in first
+    assert "Cost: 0.000 nats" in again
+    assert refused.endswith("nothing was sent")
+    assert cure.startswith("  -> if this user's values change: ")
 
 
 def test_the_alert_names_a_share_whose_interval_is_above_the_limit() -> None:

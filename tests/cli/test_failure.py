@@ -29,7 +29,7 @@ def mistaken(*_: object, **__: object) -> NoReturn:
     ("place", "arguments"),
     [
         ("stream_ldp.cli.check.load_collection", ["check"]),
-        ("stream_ldp.cli.options.load_collection", ["plan"]),
+        ("stream_ldp.cli.plan.load_collection", ["plan"]),
         ("stream_ldp.cli.plan.predicted", ["plan", "--lifetime", 5]),
         ("stream_ldp.cli.report.Terms", ["report", "--brokers", "127.0.0.1:1", "--secret-file", __file__]),
         ("stream_ldp.cli.simulate.load_population", ["simulate", "--data", __file__]),

@@ -308,7 +308,7 @@ def test_a_user_is_reported_of_each_report_and_what_it_costs(
     lines = result.stdout.splitlines()
     first, second = report_counts(broker)
     assert lines[-3] == f"{quantity(first + second, 'report')} of one user published"
-    assert lines[-2].endswith("is now over 99.9 % right, and there is no budget.")
+    assert lines[-2].endswith("is now over 99.9 % right.")
     assert lines[-1] == f"{15.0 * (first + second):.3f} nats spent: any two users, however their values change"
     # The first epoch may be nearly over when the command begins.
     assert 1 <= first + second <= 4

@@ -136,7 +136,7 @@ OF_ITEMS = (
         place="Algorithm 4",
         printed="the entries of the matrix are -1 / √m and 1 / m",
         right="-1 / √m and 1 / √m",
-        test="mechanisms/test_hadamard.py::test_a_transform_is_the_product_with_the_matrix",
+        test="mechanisms/test_walsh.py::test_a_transform_is_the_product_with_the_matrix",
     ),
     Slip(
         place="proof, eq. 5",

@@ -205,7 +205,7 @@ class StoredBatches:
         if count == 1 and last_delta == 0 and not attributes & CODEC_BITS:
             # Where a batch has one record, each step more is felt.
             content = begin + HEADER.size
-            while self._data[content] & _MORE:
+            while content < self._place and self._data[content] & _MORE:
                 content += 1
             if self._data[content + 1 : content + 4] == _FIRST:
                 return batch

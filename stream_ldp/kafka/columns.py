@@ -179,20 +179,20 @@ class StoredBatch:
 
 
 class StoredBatches:
-    """The batches of a fetch; the records of large ones may come as columns."""
+    """The batches of a fetch; the records of large ones may come as columns.
 
-    def __init__(
-        self, next_batch: Callable[[], Batch], data: bytes, *, next_offset: Callable[[], int] | None = None
-    ) -> None:
+    next_offset: returns the offset of the next record, before which none is wanted; None, at first, for no columns.
+    """
+
+    def __init__(self, next_batch: Callable[[], Batch], data: bytes) -> None:
         """Take the first batch of a fetch and all others.
 
         next_batch: gives the next one, as aiokafka parses it.
         data: the bytes of all.
-        next_offset: returns the offset of the next record, before which none is wanted; None for no columns.
         """
+        self.next_offset: Callable[[], int] | None = None
         self._next_batch = next_batch
         self._data = memoryview(data)
-        self._next_offset = next_offset
         self._place = 0
 
     def next_batch(self) -> Batch | StoredBatch:
@@ -214,7 +214,7 @@ class StoredBatches:
             self._data[begin : self._place],
             last_delta=last_delta,
             count=count,
-            next_offset=self._next_offset,
+            next_offset=self.next_offset,
         )
 
 

@@ -34,7 +34,7 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     shown_costs,
 )
-from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile
+from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile, not_ascending
 from stream_ldp.pipeline.curve import Curve, components
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
 from stream_ldp.quantity import quantity
@@ -362,8 +362,7 @@ class Numbers(MessagePart):
             raise ParameterError(f"the answers about {attribute!r} show its mean only: no range follows from them")
         (least, largest), stepped = self.range, bool(self.distribution.exact) and all(self.distribution.exact)
         if not low <= high or (low == high and not stepped):
-            also = "" if low != high else ": one number alone has users only in a range with a `step`"
-            raise ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}{also}")
+            raise not_ascending(low, high)
         within = max(low, least), min(high, largest)
         if within[0] > within[1] or (within[0] == within[1] and not stepped):
             raise ParameterError(

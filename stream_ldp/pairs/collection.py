@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 
 from stream_ldp.collection import Label, Part, PositiveDuration, Topics, one_of, require_distinct
-from stream_ldp.collection.attributes import encode_record, require_mapping
+from stream_ldp.collection.attributes import require_mapping
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import Missing
 from stream_ldp.errors import DataError, ParameterError
@@ -199,7 +199,7 @@ class PairsCollection(CollectionOfQuestions):
         """
         require_mapping(record)
         self._require_keys(record)
-        return encode_record(dict.fromkeys(self.keys.names) | dict(record), self.attributes, collection=self.name)
+        return tuple(key.encode(record.get(key.name)) for key in self.attributes)
 
     def encode_many(self, records: Any, *, missing: Missing | str = Missing.REFUSE) -> Encoded:
         """Convert many records; see `CollectionOfRecords.encode_many`.

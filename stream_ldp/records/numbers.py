@@ -19,6 +19,7 @@ from pydantic import Field, model_validator
 from stream_ldp.errors import ParameterError
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import Probability
+from stream_ldp.pipeline.cells import not_ascending
 from stream_ldp.pipeline.curve import Curve
 
 if TYPE_CHECKING:
@@ -131,12 +132,7 @@ class NumberAxis(MessagePart):
         """
         least, largest = self.cells[0], self.cells[-1]
         if not low < high:
-            also = (
-                ""
-                if low != high
-                else ": one number alone has users only in a range with a `step`, and views take none"
-            )
-            raise ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}{also}")
+            raise not_ascending(low, high, also=", and views take none")
         if high <= least or low >= largest:
             raise ParameterError(
                 f"{self.attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"

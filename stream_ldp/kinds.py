@@ -10,7 +10,7 @@ from collections import UserDict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.collection import CollectionError
+from stream_ldp.collection import Collection, CollectionError
 from stream_ldp.collection.located import has_key, keys_of, meant, parse_document, parse_model, place_of, read_text
 from stream_ldp.deferred import deferred, imported
 from stream_ldp.errors import ParameterError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import Answer, WEvent
     from stream_ldp.pipeline.kind import Kind, Rounds
     from stream_ldp.pipeline.leverage import Leverage

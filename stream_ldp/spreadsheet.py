@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any
 
 #: The beginnings of what a spreadsheet takes for a formula; and of what it takes for text, whatever comes after it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")

@@ -23,7 +23,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.kafka.memory import MemoryBroker, connected
+from stream_ldp.kafka.memory import MemoryBroker, Sent, connected
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream_ldp.collection import Collection
-    from stream_ldp.kafka.memory import Sent
     from stream_ldp.pipeline.rejection import Rejected
 
 __all__ = ["KafkaInMemory", "kafka_in_memory"]

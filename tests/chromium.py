@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
-from playwright.async_api import async_playwright
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from playwright.async_api import Browser
+from playwright.async_api import Browser, async_playwright
 
 _PROGRAM = shutil.which("chromium")
 

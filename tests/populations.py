@@ -7,11 +7,9 @@ the text of each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 #: Users of a table, and what every collection begins with.
 ROWS, WINDOW = 40_000, "collection: c, window: {size: 60s}"

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from stream_ldp.steps import done, share, steps, watched_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.steps import Advance
+from stream_ldp.steps import Advance, done, share, steps, watched_by
 
 Seen = list[tuple[str, int | None] | int]
 

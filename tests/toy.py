@@ -16,12 +16,12 @@ from pydantic import Field
 
 from stream_ldp.audit.wire.client import AskedInTurn, Turns
 from stream_ldp.cli import main
-from stream_ldp.collection import Part, Topics
+from stream_ldp.collection import Part, Topics, Window
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import DataError
-from stream_ldp.evaluation.trial import Evaluation, Measured, Metric
+from stream_ldp.evaluation.trial import Evaluation, Measured, Metric, Trial
 from stream_ldp.kinds import KINDS
-from stream_ldp.ledger.reports import answers_shown, tag_of
+from stream_ldp.ledger.reports import AttributeReport, answers_shown, tag_of
 from stream_ldp.mechanisms import RESOLUTION, AnswerCost
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.plausibility import UNTESTED
@@ -32,6 +32,7 @@ from stream_ldp.pipeline.answer import (
     LiarsField,
     PlausibilityField,
     Probability,
+    Published,
     PublishedField,
     Status,
     StatusField,
@@ -44,7 +45,7 @@ from stream_ldp.pipeline.kind import POPULATIONS, Kind
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section, errors_in_short
 from stream_ldp.pipeline.published import published_among, published_of_window
-from stream_ldp.pipeline.statistics import RowCounts, tally_of_rows
+from stream_ldp.pipeline.statistics import RowCounts, Tally, tally_of_rows
 from stream_ldp.pipeline.window_task import WindowTask
 from tests.audit.whole_rows import WholeRows
 
@@ -53,12 +54,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Window
-    from stream_ldp.evaluation.trial import Trial
-    from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.pipeline.answer import Published
-    from stream_ldp.pipeline.statistics import Tally
 
 
 class Spec(Part):

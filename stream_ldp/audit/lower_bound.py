@@ -9,7 +9,7 @@ other half. So the bound holds for any rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,6 @@ from scipy import special
 from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.audit.audited import Claim, Exact
-from stream_ldp.audit.comparison import compared, outputs_of, users_compared
+from stream_ldp.audit.audited import Claim, Exact, Row
+from stream_ldp.audit.comparison import Outputs, compared, outputs_of, users_compared
 from stream_ldp.audit.enumerate import distribution
 from stream_ldp.audit.oracle_attacks import randomizer_attacks
 from stream_ldp.audit.oracle_reports import oracle_differences, wide_claim
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import Row
-    from stream_ldp.audit.comparison import Outputs
     from stream_ldp.collection import Collection
     from stream_ldp.mechanisms import Entropy, FrequencyOracle, Randomizer
     from stream_ldp.mechanisms.randomizer import OutputDistribution

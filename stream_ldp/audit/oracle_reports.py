@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.audit.audited import Claim
-from stream_ldp.audit.comparison import users_compared
+from stream_ldp.audit.comparison import Outputs, users_compared
 from stream_ldp.audit.enumerate import distribution
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.audit.comparison import Outputs
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
 
 #: Most outcomes of one decision that are all played (of those with more, only the outer ones are), and the number of

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from stream_ldp.audit.attacks import attacks
+from stream_ldp.audit.attacks import Attack, attacks
 from stream_ldp.audit.audited import REPORTS, Claim, Exact, Row
 from stream_ldp.audit.enumeration import Enumeration, TooLarge
 from stream_ldp.audit.record_reports import record_differences
@@ -15,7 +15,6 @@ from stream_ldp.quantity import quantity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from stream_ldp.audit.attacks import Attack
     from stream_ldp.collection import Collection
     from stream_ldp.mechanisms import Entropy, Mechanism, PermanentWords, RepeatedCost
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.audit.comparison import compared, independent
+from stream_ldp.audit.comparison import Outputs, compared, independent
 from stream_ldp.audit.enumerate import distribution, played
 from stream_ldp.audit.enumeration import Enumeration, realised_reports, stated_reports
 from stream_ldp.mechanisms import SECRET_BYTES, GivenWords, SeededEntropy
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.audit.comparison import Outputs
     from stream_ldp.mechanisms import Entropy, Mechanism, PermanentWords
 
 #: Users of the calls that are compared draw for draw, and the number of calls of each kind.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,13 +12,10 @@ from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import same_names
 from stream_ldp.cli.timing import solve_times
-from stream_ldp.collection import CollectionError, shown_duration
+from stream_ldp.collection import Collection, CollectionError, shown_duration
 from stream_ldp.kinds import kind_of, load_collection
 from stream_ldp.pipeline.counting_load import counting_loads, too_much
 from stream_ldp.pipeline.solve_time import MAX_VALUES, too_slow
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Collection
 
 #: Reports of a window for which the load of a collection, and the solves of a large one, are worked out.
 REPORTS = 100_000

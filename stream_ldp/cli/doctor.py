@@ -21,10 +21,10 @@ from stream_ldp.kafka.access import Operation
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.offsets import bounds_of, last_records
-from stream_ldp.kafka.registry import RegistryError
+from stream_ldp.kafka.registry import Registration, RegistryError
 from stream_ldp.kafka.registry_log import read_registry
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.kafka.topics import ExistingTopic, topic_specs
 from stream_ldp.service.diagnosis import Diagnosis, Facts, GroupFacts, Severity, diagnose
 from stream_ldp.service.groups import groups_left_behind
 from stream_ldp.service.windows_log import partials_log
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
     from stream_ldp.collection import Collection
-    from stream_ldp.kafka.registry import Registration
-    from stream_ldp.kafka.topics import ExistingTopic
 
 #: The extra that brings each optional package.
 OPTIONAL = {

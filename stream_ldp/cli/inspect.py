@@ -25,14 +25,13 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.partials import partition_of
 from stream_ldp.quantity import quantity
 from stream_ldp.service.preflight import preflight
-from stream_ldp.service.state import read_state
+from stream_ldp.service.state import CollectionState, SourceState, read_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.service.state import CollectionState, SourceState
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

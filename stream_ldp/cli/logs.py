@@ -5,17 +5,12 @@ from __future__ import annotations
 import logging
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any, TextIO
 
 from pythonjsonlogger.json import JsonFormatter
 
-from stream_ldp.kafka.settings import LogFormat, LogLevel
+from stream_ldp.kafka.settings import LogFormat, LogLevel, Settings
 from stream_ldp.printable import printable
-
-if TYPE_CHECKING:
-    from typing import TextIO
-
-    from stream_ldp.kafka.settings import Settings
 
 log = logging.getLogger(__name__)
 

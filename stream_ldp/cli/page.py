@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +22,6 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of
 from stream_ldp.page.history import FINALS, History
 from stream_ldp.page.server import PageServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @with_settings(PAGE)

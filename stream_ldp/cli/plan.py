@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich import box
@@ -22,22 +23,16 @@ from stream_ldp.cli.timing import solve_section, solve_times
 from stream_ldp.collection.records import Missing
 from stream_ldp.errors import DataError
 from stream_ldp.kinds import kind_of, load_collection, load_solver, w_event_of
-from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.answer import AnswerT, Status
 from stream_ldp.pipeline.budgets import renewing_plans, renewing_section, turn_plan, turn_section
 from stream_ldp.pipeline.changing import CHANGES, change_plans, change_section
 from stream_ldp.pipeline.counting_load import counting_loads, counting_section, too_much
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import leverage_section
-from stream_ldp.pipeline.plan import document, refusal_section
+from stream_ldp.pipeline.plan import Section, document, refusal_section
 from stream_ldp.pipeline.predicted import predicted
 from stream_ldp.pipeline.published import published_plans, published_section
 from stream_ldp.pipeline.solve_time import too_slow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream_ldp.pipeline.answer import AnswerT
-    from stream_ldp.pipeline.plan import Section
 
 #: Most users that are drawn from a table, unless their number is given: their reports are in memory all at once.
 _MOST_DRAWN = 100_000

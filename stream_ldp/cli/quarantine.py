@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -16,10 +17,6 @@ from stream_ldp.kafka.releases import release as release_all
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.service.preflight import preflight
 from stream_ldp.service.state import read_windows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

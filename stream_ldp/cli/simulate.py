@@ -25,7 +25,7 @@ from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter, now_ms
-from stream_ldp.collection.records import Missing
+from stream_ldp.collection.records import CollectionOfRecords, Missing
 from stream_ldp.kafka.log import LogReader, existing_topics
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of, load_collection, rounds_of
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Collection
-    from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.pipeline.kind import RoundMessage
 
 #: The most reports that share an event time; also those of one batch.

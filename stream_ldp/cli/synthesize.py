@@ -6,7 +6,7 @@ import csv
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,7 +27,6 @@ from stream_ldp.service.replay import NotReplayed, published_finals, recounted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import IO
 
     from stream_ldp.collection import Collection
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich import box
@@ -18,7 +19,7 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
-from stream_ldp.collection import CollectionError
+from stream_ldp.collection import Collection, CollectionError
 from stream_ldp.kafka.access import Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, register
@@ -29,11 +30,6 @@ from stream_ldp.kinds import collection_of_document
 from stream_ldp.printable import printable
 from stream_ldp.service.pausing import StillServed, paused, retirement_now
 from stream_ldp.service.preflight import CHANGE_TOPIC, preflight
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream_ldp.collection import Collection
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -7,10 +7,11 @@ import logging
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.live import Live
 
@@ -32,12 +33,7 @@ from stream_ldp.ledger.terms import DEFAULT_BUDGET
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
-from stream_ldp.testing import kafka_in_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.testing import KafkaInMemory
+from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 
 #: Seconds of this clock in which a window passes.
 _PACE_SECONDS = 2.0

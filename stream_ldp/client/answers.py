@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection as Container
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
@@ -14,19 +15,16 @@ from stream_ldp.client.figure import figure_of
 from stream_ldp.client.subscriber import Subscriber, readable
 from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
-from stream_ldp.pipeline.answer import moment
+from stream_ldp.pipeline.answer import Answer, moment
 from stream_ldp.pipeline.cells import LEVEL
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from collections.abc import Collection as Container
     from datetime import datetime
 
     from stream_ldp.collection import Collection
     from stream_ldp.collection.labels import Labels
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.answer import Answer
 
 
 @dataclass(frozen=True, slots=True, repr=False)

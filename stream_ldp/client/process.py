@@ -8,15 +8,13 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
 from stream_ldp.errors import StreamLDPError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-    from types import TracebackType
 
 PROTOCOL = 1
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.client.batcher import Batcher, most_reports
-from stream_ldp.client.many_users import counted_rows, report_refused, require_users
+from stream_ldp.client.many_users import OnReceipt, OnRefused, Refusal, counted_rows, report_refused, require_users
 from stream_ldp.client.outbox import Outbox
 from stream_ldp.client.perturber import Perturber
 from stream_ldp.client.registration import RegistrationCheck
@@ -22,13 +22,11 @@ from stream_ldp.mechanisms import OSEntropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.client.many_users import OnReceipt, OnRefused, Refusal
     from stream_ldp.client.respondent import Respondent
     from stream_ldp.client.respondents import Respondents
     from stream_ldp.client.round_feed import RoundFeed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from stream_ldp.client.round_feed import closes_ms
+from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.kinds import rounds_of
 from stream_ldp.ledger.ledger import AlreadyReported, TurnTaken
 from stream_ldp.ledger.terms import BudgetExceeded, TooManyValues
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.client.outbox import Outbox
     from stream_ldp.client.perturber import Perturber
     from stream_ldp.client.registration import RegistrationCheck
-    from stream_ldp.client.round_feed import RoundFeed
     from stream_ldp.collection import Collection
     from stream_ldp.ledger.ledger_file import PrivacyLedger
     from stream_ldp.ledger.receipt import Receipt

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.client.batcher import most_reports
-from stream_ldp.client.many_users import counted_rows, report_refused
+from stream_ldp.client.many_users import OnReceipt, OnRefused, Refusal, counted_rows, report_refused
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.kafka.memory import hold_time
 from stream_ldp.kinds import rounds_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.client.many_users import OnReceipt, OnRefused, Refusal
     from stream_ldp.client.outbox import Outbox
     from stream_ldp.client.perturber import Perturber
     from stream_ldp.client.registration import RegistrationCheck

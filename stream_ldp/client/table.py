@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import imported
-from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.pipeline.cells import LEVEL, Cell
 from stream_ldp.pipeline.selection import Selection
 from stream_ldp.quantity import quantity
 from stream_ldp.spreadsheet import csv_line, plain
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.cells import Cell
 
 #: The most bins of a distribution that is shown in brief; one of fewer points is shown whole.
 _MOST_BINS = 12

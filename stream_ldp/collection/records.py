@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_ldp.collection.attributes import encode_record, refused_of, require_mapping
+from stream_ldp.collection.attributes import Encoder, encode_record, refused_of, require_mapping
 from stream_ldp.collection.collection import Collection
 from stream_ldp.collection.values import MissingValue
 from stream_ldp.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.collection.attributes import Encoder
 
 
 class Missing(StrEnum):

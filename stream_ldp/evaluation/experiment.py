@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.evaluation.trial import Trial, of_rows
-from stream_ldp.evaluation.users_needed import Distance, users_needed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.evaluation.trial import Measure, Measured
-    from stream_ldp.evaluation.users_needed import Needed
+from stream_ldp.evaluation.trial import Measure, Measured, Trial, of_rows
+from stream_ldp.evaluation.users_needed import Distance, Needed, users_needed
 
 #: The metric by which mechanisms are compared: how far a distribution is from the truth.
 DISTANCE = "avd"

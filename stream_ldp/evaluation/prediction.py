@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stream_ldp.evaluation.experiment import Experiment, scores
+from stream_ldp.evaluation.experiment import Experiment, Score, scores
 from stream_ldp.quantity import quantity
 from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream_ldp.evaluation.experiment import Score
     from stream_ldp.evaluation.trial import Evaluation, Measured
 
 #: Fewest and most repeats, about the most users of all of them, and the relative standard error of an error that is

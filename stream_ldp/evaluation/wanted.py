@@ -8,16 +8,11 @@ it stays.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from stream_ldp.evaluation.prediction import predictions
-from stream_ldp.evaluation.trial import first_metric
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.evaluation.prediction import Prediction
-    from stream_ldp.evaluation.trial import Evaluation
+from stream_ldp.evaluation.prediction import Prediction, predictions
+from stream_ldp.evaluation.trial import Evaluation, first_metric
 
 #: Most users: those of a table are in memory all at once, and of assumed ones no more than a plan draws.
 _MOST_DRAWN, _MOST = 1_000_000, 1_000_000_000

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.filtering.local_level import DRIFTS, Level, Noise, filter_known, filter_step
+from stream_ldp.filtering.local_level import DRIFTS, Level, Noise, Updated, filter_known, filter_step
 from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Collection, Prior
-    from stream_ldp.filtering.local_level import Updated
     from stream_ldp.filtering.shrinkage import FrequencyPrior
 
 Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -7,12 +7,9 @@ those than to the windows just before, by more than chance allows over all lags,
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Periods that have to be seen before one is believed: the second could repeat the first by chance.
 CYCLES = 3

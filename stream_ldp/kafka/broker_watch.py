@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.kafka.connection import (
     UNREACHABLE,
     AccessRefused,
+    BrokerReply,
     BrokerUnreachable,
     Connection,
     ask,
@@ -28,7 +29,6 @@ from stream_ldp.kafka.connection import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from stream_ldp.kafka.connection import BrokerReply
     from stream_ldp.kafka.settings import Settings
 
 log = logging.getLogger(__name__)

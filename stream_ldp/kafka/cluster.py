@@ -33,7 +33,7 @@ from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.access import Operation
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
 from stream_ldp.kafka.protocol import DeleteGroups, DescribeOperations, DescribeTopics
-from stream_ldp.kafka.topics import ExistingTopic
+from stream_ldp.kafka.topics import ExistingTopic, TopicSpec
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from aiokafka.structs import OffsetAndMetadata
 
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.kafka.topics import TopicSpec
 
 #: Of three replicas, one may fail while another is restarted, and no report is lost.
 USUAL_REPLICATION = 3

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, cast
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.kafka.record_batch import (
     APPEND_TIME_BIT,
@@ -32,11 +34,6 @@ from stream_ldp.kafka.record_batch import (
     placed,
 )
 from stream_ldp.pipeline import wire
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 #: The fewest records of a batch that are read as columns: from so many on, the dozens of calls of numpy take less
 #: time than objects do.

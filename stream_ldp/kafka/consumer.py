@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from stream_ldp.kafka.columns import Columns
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES, turn_of
 from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
 from stream_ldp.kafka.unreadable import faults_of, read_past
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from aiokafka import ConsumerRecord
 
 mend_aiokafka()
 

@@ -23,12 +23,11 @@ from aiokafka.errors import (
 )
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.producer import Producer
+from stream_ldp.kafka.producer import Producer, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.shared_client import SharedClient
 

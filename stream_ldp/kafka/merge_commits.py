@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from aiokafka import TopicPartition
 
-from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS
+from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS, Cluster
 from stream_ldp.kafka.offsets import bounds_of
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import partition_of
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
-    from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.settings import Settings
 
 

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from aiokafka.partitioner import murmur2
-from aiokafka.producer.sender import SendProduceReqHandler
+from aiokafka.producer.sender import Sender, SendProduceReqHandler
 
 from stream_ldp.kafka.memory import CONNECTED, MemoryProducer
 from stream_ldp.kafka.patience import RETRY_SECONDS, passes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
-
-    from aiokafka.producer.sender import Sender
 
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.shared_client import SharedClient

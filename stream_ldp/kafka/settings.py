@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from stream_ldp.collection import milliseconds
 from stream_ldp.collection.located import meant
@@ -35,8 +35,6 @@ from stream_ldp.kafka.tls import tls_context
 
 if TYPE_CHECKING:
     import ssl
-
-    from pydantic_settings import PydanticBaseSettingsSource
 
     from stream_ldp.kafka.topics import TopicNames
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,6 @@ from stream_ldp.collection.collection import ANSWERS_MS
 from stream_ldp.collection.synthesis import topics_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from stream_ldp.collection import Collection, Window
 
 _HOUR_MS = 3_600_000

@@ -19,7 +19,7 @@ from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.structs import ConsumerRecord
 
 from stream_ldp.kafka.decompression import turn_of, turn_under_way
-from stream_ldp.kafka.record_batch import parse, split
+from stream_ldp.kafka.record_batch import StoredRecord, parse, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from aiokafka import TopicPartition
 
     from stream_ldp.kafka.fetching import CannotParse
-    from stream_ldp.kafka.record_batch import StoredRecord
 
 log = logging.getLogger(__name__)
 

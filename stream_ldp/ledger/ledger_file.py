@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from stream_ldp.ledger.ledger import check_terms, day_of
+from stream_ldp.ledger.ledger import Book, Spending, check_terms, day_of
 from stream_ldp.ledger.receipt import Receipt
 from stream_ldp.ledger.secret import (
     SecretError,
@@ -20,7 +20,7 @@ from stream_ldp.ledger.secret import (
     make_directory,
     secret_file_of,
 )
-from stream_ldp.ledger.store import FileStore, LedgerError, MemoryStore, derived_key, locked
+from stream_ldp.ledger.store import FileStore, LedgerError, MemoryStore, Store, derived_key, locked
 from stream_ldp.ledger.terms import LinkingRefused, Terms
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from stream_ldp.collection.turns import Turn
-    from stream_ldp.ledger.ledger import Book, Spending
     from stream_ldp.ledger.reports import AttributeReport, PhaseReport
-    from stream_ldp.ledger.store import Store
 
 log = logging.getLogger(__name__)
 

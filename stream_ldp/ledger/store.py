@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,7 +22,6 @@ from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from stream_ldp.ledger.terms import Terms

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections import OrderedDict
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from stream_ldp.mechanisms import new_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from stream_ldp.ledger.terms import Terms

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
 
 #: Most outcomes that are distinguished: six attributes have so many. A blanket of more attributes is thin, and hides
 #: little.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from stream_ldp.errors import ParameterError
@@ -17,15 +18,10 @@ from stream_ldp.mechanisms.local_hashing import BUCKET_BITS, cohort_oracle
 from stream_ldp.mechanisms.oracle_spec import Cohorts, EpsilonSpec, Hashing
 from stream_ldp.mechanisms.packing import unused_clear
 from stream_ldp.mechanisms.randomizer import AnswerCost, OutputDistribution, checked_values, independent_bits
-from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, threshold
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, threshold
 from stream_ldp.mechanisms.repeated import ShownThroughNoise
 from stream_ldp.mechanisms.rr_loss import rr_epsilon
 from stream_ldp.mechanisms.unary import UnaryResponse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 #: Most hashes: two already have twice the variance of one, since each bit has a smaller part of epsilon.
 MAX_HASHES = 2

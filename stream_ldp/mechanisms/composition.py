@@ -9,15 +9,12 @@ is to compose the mechanism, even where the next step depends on the results of 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Places of the privacy loss on either side of 0: a spread over so many makes a bound larger by less than a
 #: hundredth.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from stream_ldp.mechanisms.packing import bit_sums, bits_at
-from stream_ldp.mechanisms.randomizer import Randomizer, ValueRandomizer
+from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, ValueRandomizer
 from stream_ldp.mechanisms.support import leverage
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 

@@ -16,7 +16,7 @@ from stream_ldp.extras import MissingExtra, imported
 from stream_ldp.http.refusal import Refused
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.explanation import sentences
-from stream_ldp.pipeline.rows import arrow_of, csv_of, rows_of
+from stream_ldp.pipeline.rows import Row, arrow_of, csv_of, rows_of
 from stream_ldp.pipeline.selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection.labels import Labels
     from stream_ldp.page.history import History
-    from stream_ldp.pipeline.rows import Row
 
 #: Final answers of a page of rows where none are asked for, and the most: a joint of 4,096 cells has 2 MB of rows.
 LIMIT, MAX_LIMIT = 100, 1_000

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, model_validator
 from stream_ldp.collection import Label, Part, PositiveDuration, Topics, one_of, require_distinct
 from stream_ldp.collection.attributes import require_mapping
 from stream_ldp.collection.located import Misplaced
-from stream_ldp.collection.records import Missing
+from stream_ldp.collection.records import Encoded, Missing
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms import DirectResponse
 from stream_ldp.pairs.question import NOT_HELD, Key, PairsQuestion, variance_of_share
@@ -24,7 +24,6 @@ from stream_ldp.questions.oracles import value_oracle
 from stream_ldp.questions.questions import QuestionSet
 
 if TYPE_CHECKING:
-    from stream_ldp.collection.records import Encoded
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.questions.questions import Table
 

@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, Trial
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pairs.question import NOT_HELD
 from stream_ldp.pairs.solve import pairs_of
-from stream_ldp.pipeline.cells import LEVEL, normal_quantile
+from stream_ldp.pipeline.cells import LEVEL, Totals, normal_quantile
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.asking import asked_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stream_ldp.evaluation.trial import Trial
     from stream_ldp.pairs.collection import PairsCollection
-    from stream_ldp.pipeline.cells import Totals
     from stream_ldp.questions.questions import Table
 
 #: Users whose reports are made at once.

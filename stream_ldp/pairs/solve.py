@@ -10,8 +10,8 @@ import numpy as np
 from stream_ldp.pairs.answer import KeyEstimate, KeyMean, PairEstimates, PairPrivacy
 from stream_ldp.pipeline.cells import normal_quantile
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.window_task import weighted_sums
-from stream_ldp.questions.answers import gathered, too_few
+from stream_ldp.pipeline.window_task import WindowTask, weighted_sums
+from stream_ldp.questions.answers import Answers, gathered, too_few
 from stream_ldp.questions.plan import published
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.pairs.collection import PairsCollection
     from stream_ldp.pairs.question import PairsQuestion
     from stream_ldp.pipeline.window_series import WindowSeries
-    from stream_ldp.pipeline.window_task import WindowTask
-    from stream_ldp.questions.answers import Answers
 
 #: Level of the interval of a frequency that is above 0 if the key has a mean. One in 200 keys that nobody holds has
 #: one; at 0.95, the mean squared error of means is down to 0.92 of what is stated, at 0.99 within a few per cent.

@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
-from stream_ldp.pipeline.content_type import content_type_of
-from stream_ldp.pipeline.judgement import Judgement, Look
+from stream_ldp.pipeline.content_type import Headers, content_type_of
+from stream_ldp.pipeline.judgement import Judgement, Look, Measure
 from stream_ldp.pipeline.solver_state import state_of, with_state
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 from stream_ldp.quantity import quantity
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection.labels import Labels
     from stream_ldp.pipeline.cells import Cell, CellKey
-    from stream_ldp.pipeline.content_type import Headers
-    from stream_ldp.pipeline.judgement import Measure
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 

@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.collection import shown_duration
+from stream_ldp.collection import Collection, shown_duration
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.quantity import nats, quantity
 
 if TYPE_CHECKING:
-    from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import WEvent
 
 #: Units of a duration in days, the longest first.

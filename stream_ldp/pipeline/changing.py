@@ -9,8 +9,8 @@ Ding et al., 2017), all values cost at most d + 1 times what one does.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import BitFlipResponse, DirectResponse, RepeatedResponse
@@ -18,9 +18,6 @@ from stream_ldp.mechanisms.bit_flip import MAX_BITS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.quantity import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 #: Numbers of changes for which a plan compares the ways, by default.
 CHANGES = (0, 1, 2, 5, 20)

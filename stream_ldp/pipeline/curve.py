@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.pipeline.cells import normal_quantile
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Part of its whole width that a number may be off, for the rounding of decimals, to be one where the curve jumps.
 _OFF = 1e-9

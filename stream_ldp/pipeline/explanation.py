@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.digits import shown
-from stream_ldp.pipeline.answer import RegionState
+from stream_ldp.pipeline.answer import Answer, RegionState
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import Cell
 
 #: Groups of numbers that one sentence can hold.

@@ -7,14 +7,11 @@ honest users.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.answer import Moved
 from stream_ldp.pipeline.plan import Section
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: The share of liars that answers speak of, and those of plans.
 LIARS = 0.01

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.answer import RegionPart, RegionState
+from stream_ldp.pipeline.answer import Answer, RegionPart, RegionState
 from stream_ldp.pipeline.late_partials import LatePartials
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint, file_digest
 from stream_ldp.pipeline.newest_finals import NewestFinals
-from stream_ldp.pipeline.partials import CutOff, Partial, PartialError, Watermark
+from stream_ldp.pipeline.partials import CutOff, MergeRecord, Partial, PartialError, Watermark
 from stream_ldp.pipeline.region_watermarks import ForeignSource, RegionWatermarks
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.pipeline.undecided import UndecidedWindows
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from stream_ldp.collection import Collection, Series
-    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.partials import MergeRecord
     from stream_ldp.pipeline.source import Source
     from stream_ldp.pipeline.statistics import Statistic, Tally
 

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.collection import AUTO_PERIOD, MAX_PERIOD
+from stream_ldp.collection import AUTO_PERIOD, MAX_PERIOD, Collection, Series
 from stream_ldp.filtering.period import CYCLES, period_of
-from stream_ldp.pipeline.answer import AnswerT, Status
+from stream_ldp.pipeline.answer import Answer, AnswerT, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from stream_ldp.collection import Collection, Series
-    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import CellKey
 
 #: Number of final answers kept of each series: the newest and the one before it. With pipelined epochs, phase 1 of a

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from stream_ldp.pipeline.saved_panes import SavedPane, SavedStatistic, in_records
+from stream_ldp.pipeline.saved_panes import Saved, SavedPane, SavedStatistic, in_records
 from stream_ldp.pipeline.seen_batches import SeenBatches
-from stream_ldp.pipeline.statistics import take_changed
+from stream_ldp.pipeline.statistics import Room, Statistic, Tally, take_changed
 from stream_ldp.pipeline.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.pane_limits import PaneLimits
     from stream_ldp.pipeline.restoring import RestoredPane
-    from stream_ldp.pipeline.saved_panes import Saved
-    from stream_ldp.pipeline.statistics import Room, Statistic, Tally
 
 
 #: Bytes of reports that a pane gathers, at most, before it counts them. They are counted table by table, and each

@@ -8,16 +8,12 @@ says from which offset on which limits hold, and an owner with other ones adds i
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Most limits in a commit, whose metadata may have 4 KB by the default of brokers. With as many, those of the next
 #: owner wait until the oldest window has closed.

@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -28,9 +29,6 @@ from stream_ldp.pipeline.saved_panes import Saved
 from stream_ldp.pipeline.source import Source, place_in_key, source_of
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, Statistic
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 #: Version of the values. A later one has to be in the header, as its `version`, and to keep the keys: from them an
 #: earlier release learns what a record is about that it cannot read.

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.evaluation.experiment import DISTANCE
-from stream_ldp.evaluation.prediction import predictions
-from stream_ldp.evaluation.wanted import users_for
+from stream_ldp.evaluation.prediction import Prediction, predictions
+from stream_ldp.evaluation.wanted import UsersFor, users_for
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.plan import Section, errors_in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from stream_ldp.evaluation.prediction import Prediction
-    from stream_ldp.evaluation.wanted import UsersFor
     from stream_ldp.pipeline.kind import Kind
 
 #: Reports in a window for which mechanisms are compared, if the plan has so many.

@@ -19,7 +19,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
-from stream_ldp.pipeline.answer import final_of
+from stream_ldp.pipeline.answer import WindowBounds, final_of
 from stream_ldp.pipeline.newest_finals import kept_finals
 from stream_ldp.pipeline.partials import (
     MergeRecord,
@@ -34,7 +34,6 @@ from stream_ldp.pipeline.saved_panes import Saved
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.answer import WindowBounds
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.pipeline.source import Source

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.answer import Answer, Status
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.newest_finals import final_followed, period_ms_of
 from stream_ldp.pipeline.source_partition import SourcePartition
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from stream_ldp.collection import Collection, Series
-    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.partials import Partial
     from stream_ldp.pipeline.window_task import WindowTask

@@ -6,13 +6,12 @@ import difflib
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from stream_ldp.pipeline.partials import PartialError
+from stream_ldp.pipeline.partials import MergeRecord, PartialError
 from stream_ldp.pipeline.source_watermarks import SourceWatermarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.pipeline.partials import MergeRecord
     from stream_ldp.pipeline.source import Source
 
 

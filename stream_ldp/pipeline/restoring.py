@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.saved_panes import Saved
+from stream_ldp.pipeline.saved_panes import PanesList, Saved, SavedPane, SavedPlace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.partials import MergeRecord, Partial
-    from stream_ldp.pipeline.saved_panes import PanesList, SavedPane, SavedPlace
     from stream_ldp.pipeline.statistics import Statistic
 
 

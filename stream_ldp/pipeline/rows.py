@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.extras import imported
-from stream_ldp.pipeline.answer import moment
+from stream_ldp.pipeline.answer import Answer, moment
 from stream_ldp.pipeline.cells import LEVEL
-from stream_ldp.pipeline.content_type import CONNECT_ROW, ROW
+from stream_ldp.pipeline.content_type import CONNECT_ROW, ROW, Headers
 from stream_ldp.pipeline.selection import EVERYTHING, Selection
 from stream_ldp.spreadsheet import csv_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from stream_ldp.collection.labels import Labels
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.content_type import Headers
 
 #: The columns of a row, in order, each with its type: text, time (ISO 8601, UTC), integer, number or truth. None of
 #: the names is reserved in SQL, and all collections of all kinds have the same.

@@ -10,19 +10,16 @@ why that is exact.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from stream_ldp.pipeline.content_type import PARTIAL, STAYS, Headers
 from stream_ldp.pipeline.source import Source, place_in_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 #: Most hashes of a record, half a megabyte of them.
 RECORD_HASHES = 2**16

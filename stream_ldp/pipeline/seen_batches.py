@@ -9,14 +9,10 @@ and partition with a probability of at most n^2 / 2^65. It is 1.1e-5 for the 20 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: An id is four words of 32 bits.
 _WORDS, _ID = 4, np.dtype("V16")

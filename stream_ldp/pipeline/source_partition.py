@@ -18,13 +18,13 @@ from stream_ldp.pipeline import pane_limits, wire
 from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.open_pane import OpenPane
 from stream_ldp.pipeline.pane_limits import PaneLimits
-from stream_ldp.pipeline.partials import Partial, Watermark, together
+from stream_ldp.pipeline.partials import Partial, PartialRecord, Watermark, together
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.saved_panes import PanesList, Saved, SavedPlace
 from stream_ldp.pipeline.seen_batches import BatchHash
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
-from stream_ldp.pipeline.verdicts import NEVER, Verdict, judge_times, rejections
+from stream_ldp.pipeline.verdicts import NEVER, Timed, Verdict, judge_times, rejections
 from stream_ldp.pipeline.windows import closes_at, pane_of, panes_closed
 
 if TYPE_CHECKING:
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.partials import PartialRecord
     from stream_ldp.pipeline.restoring import RestoredPanes
     from stream_ldp.pipeline.statistics import Room
-    from stream_ldp.pipeline.verdicts import Timed
 
 #: Fingerprints that are kept from one call of `count` to the next: more than there are rounds with open windows, and
 #: few enough to compare each of them with every batch.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.evaluation.trial import Measured
+from stream_ldp.evaluation.trial import Measured, Trial
 from stream_ldp.mechanisms import SECRET_BYTES, SeededEntropy
 from stream_ldp.pipeline.newest_finals import final_followed, kept_finals, period_ms_of
 from stream_ldp.pipeline.window_task import WindowTask
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.evaluation.trial import Trial
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import CellKey
     from stream_ldp.pipeline.kind import Kind

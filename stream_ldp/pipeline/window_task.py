@@ -6,18 +6,15 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from stream_ldp.collection import AUTO_PERIOD, Series
-from stream_ldp.pipeline.answer import AnswerT, WindowBounds
-from stream_ldp.pipeline.statistics import ReportSums, merged
+from stream_ldp.collection import AUTO_PERIOD, Collection, Series
+from stream_ldp.pipeline.answer import AnswerT, RegionPart, WindowBounds
+from stream_ldp.pipeline.statistics import ReportSums, Statistic, merged
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Collection
     from stream_ldp.collection.collection import Window
-    from stream_ldp.pipeline.answer import RegionPart
-    from stream_ldp.pipeline.statistics import Statistic
 
 SeriesT = TypeVar("SeriesT", bound=Series)
 StatisticT = TypeVar("StatisticT", bound="Statistic")

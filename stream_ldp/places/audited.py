@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stream_ldp.audit.audited import Claim, Exact
+from stream_ldp.audit.audited import AuditSubject, Claim, Exact
 from stream_ldp.audit.one_report import OneReport, of_all
 from stream_ldp.audit.oracle_attacks import randomizer_attacks
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.places.questions import PlaceQuestion

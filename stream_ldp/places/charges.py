@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.ledger.reports import answers_shown, tag_of
+from stream_ldp.ledger.reports import AttributeReport, answers_shown, tag_of
 from stream_ldp.mechanisms import AnswerCost
 from stream_ldp.places.questions import CLASS
 from stream_ldp.questions.reports import held_words
 
 if TYPE_CHECKING:
-    from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.questions.questions import Table
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.evaluation.prediction import assumed_records
-from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, Trial
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.questions import CLASS, PLACE, REGION
@@ -17,7 +17,6 @@ from stream_ldp.questions.asking import asked_sums
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stream_ldp.evaluation.trial import Trial
     from stream_ldp.pipeline.cells import Totals
     from stream_ldp.questions.questions import Table
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.filtering.filtered import filter_window, returning_share
+from stream_ldp.filtering.filtered import FilteredEstimate, filter_window, returning_share
 from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest, compared
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.window_task import weighted_sums
+from stream_ldp.pipeline.window_task import WindowTask, weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
 from stream_ldp.places.plan import published
 from stream_ldp.questions.answers import enough_answers
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.filtering.filtered import FilteredEstimate
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pipeline.window_series import WindowSeries
-    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.places.collection import PlaceCollection
 
 #: What the privacy of a user rests on.

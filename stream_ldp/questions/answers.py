@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 
 from stream_ldp.filtering.weighted_reports import WeightedReports
-from stream_ldp.questions.questions import QuestionT_co
+from stream_ldp.questions.questions import QuestionSet, QuestionT_co
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Collection
-    from stream_ldp.questions.questions import QuestionSet
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

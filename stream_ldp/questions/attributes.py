@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, model_validator
 
 from stream_ldp.collection import Label, Part, one_of, require_distinct
@@ -23,9 +24,6 @@ from stream_ldp.collection.values import (
     well_formed,
 )
 from stream_ldp.errors import ParameterError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Widths of ranges of numbers: beyond them, a variance is 0 or infinite as a number of 64 bits.
 _NARROWEST, _WIDEST = 1e-100, 1e100

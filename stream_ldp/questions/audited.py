@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.audit.audited import REPORTS, Claim, Exact
+from stream_ldp.audit.audited import REPORTS, AuditSubject, Claim, Exact, Row
 from stream_ldp.audit.one_report import OneReport, of_all
 from stream_ldp.audit.oracle_attacks import randomizer_attacks
 from stream_ldp.audit.output_distribution import (
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import AuditSubject, Row
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.questions.collection import AskingCollection
     from stream_ldp.questions.questions import Question

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.ledger.reports import answers_shown, tag_of
+from stream_ldp.ledger.reports import AttributeReport, answers_shown, tag_of
 from stream_ldp.mechanisms import random_words
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 from stream_ldp.mechanisms.randomness.user_secret import keyed_digests
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.mechanisms import Entropy, ReportCost
     from stream_ldp.questions.collection import AskingCollection, CollectionOfQuestions
     from stream_ldp.questions.questions import QuestionSet, Table

@@ -23,15 +23,15 @@ from aiokafka.errors import UnknownTopicOrPartitionError
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.merge_commits import commit_merge, last_merge
 from stream_ldp.kafka.patience import patiently
-from stream_ldp.kafka.producer import Record
+from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.tracing import span
 from stream_ldp.kinds import kind_of
 from stream_ldp.merge_step import MergeStep, next_round, window_records
-from stream_ldp.pipeline.answer import Status, WindowBounds
+from stream_ldp.pipeline.answer import Answer, Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import encode, partition_of
 from stream_ldp.pipeline.provisionals import SHARE, Provisionals
-from stream_ldp.pipeline.quarantine import Quarantine, Unsolved
+from stream_ldp.pipeline.quarantine import LogEntry, Quarantine, Unread, Unsolved
 from stream_ldp.pipeline.region_waits import RegionWaits
 from stream_ldp.pipeline.rows import published_rows
 from stream_ldp.service.dead_letters import unread_letter
@@ -46,11 +46,8 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.fenced_producer import ExclusiveWriter
-    from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
-    from stream_ldp.pipeline.quarantine import LogEntry, Unread
     from stream_ldp.pipeline.synthetic import WindowRecords
     from stream_ldp.pipeline.topic_identity import TopicIdentity
     from stream_ldp.pipeline.window_task import WindowTask

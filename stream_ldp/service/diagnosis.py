@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from stream_ldp.collection import shown_duration
+from stream_ldp.collection import Collection, shown_duration
 from stream_ldp.kafka.access import Operation, Resource, Role, access_rules
-from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.kafka.topics import ExistingTopic, topic_specs
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.quantity import quantity
 from stream_ldp.service.preflight import create_command, registry_problems, topic_problems
@@ -16,10 +16,8 @@ from stream_ldp.service.preflight import create_command, registry_problems, topi
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from stream_ldp.collection import Collection
     from stream_ldp.kafka.registry import Registration
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.kafka.topics import ExistingTopic
 
 #: Clocks that differ by less, in milliseconds, are as near as NTP and a slow network leave them.
 CLOSE_CLOCKS_MS = 1_000

@@ -12,16 +12,14 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from stream_ldp.kafka.fenced_producer import Fenced
+from stream_ldp.kafka.fenced_producer import ExclusiveWriter, Fenced
 from stream_ldp.kafka.patience import patiently
-from stream_ldp.kafka.producer import Record
+from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.tracing import span
 from stream_ldp.service.windows_log import AnswersLog
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Series
-    from stream_ldp.kafka.fenced_producer import ExclusiveWriter
-    from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.merging import Merge

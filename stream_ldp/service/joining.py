@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.kafka.merge_commits import last_merge
-from stream_ldp.kafka.producer import Record
+from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.closed_so_far import ClosedSoFar
 from stream_ldp.pipeline.merge_checkpoint import file_digest
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.cluster import Cluster
-    from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.topic_identity import TopicIdentity
 

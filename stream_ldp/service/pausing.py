@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from aiokafka import TopicPartition
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.cluster import ClusterError
+from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.fenced_producer import FencedProducer
 from stream_ldp.kafka.offsets import bounds_of
-from stream_ldp.kafka.registry import register
+from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.pipeline.retirement import Retirement
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from stream_ldp.collection import Collection
-    from stream_ldp.kafka.cluster import Cluster
-    from stream_ldp.kafka.registry import Registration
     from stream_ldp.kafka.settings import Settings
 
 #: Seconds for all workers to end their work on a collection: those that follow the registry do so within some two,

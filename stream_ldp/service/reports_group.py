@@ -17,7 +17,7 @@ import hashlib
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any, Protocol
 
-from aiokafka import ConsumerRebalanceListener
+from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
 from aiokafka.errors import IllegalStateError, KafkaError
@@ -27,8 +27,6 @@ from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from aiokafka import TopicPartition
 
     from stream_ldp.kafka.columns import Columns
     from stream_ldp.kafka.settings import Settings

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
-from stream_ldp.kafka.cluster import ClusterError
+from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.pipeline.source_checkpoint import Checkpoint, ForeignCommit
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS, panes_closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.merging import Merge
 

@@ -10,9 +10,9 @@ from aiokafka import TopicPartition
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.offsets import bounds_of
 from stream_ldp.kafka.releases import released
-from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.answer import Answer, WindowBounds
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.pipeline.quarantine import Quarantine, Unread
 from stream_ldp.pipeline.source_checkpoint import Checkpoint, ForeignCommit
 from stream_ldp.service.windows_log import AnswersLog, partials_log
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.quarantine import Unread
 
 #: Most times that the windows are read while workers come and go; a worker has started within seconds.
 MAX_READS = 3

@@ -11,8 +11,8 @@ from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.partials import partition_of
 from stream_ldp.pipeline.problem import problem_of
-from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Unread
-from stream_ldp.pipeline.restoring import Restoring
+from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Quarantine, Unread
+from stream_ldp.pipeline.restoring import RestoredPanes, Restoring
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.merging import Merge
-    from stream_ldp.pipeline.quarantine import Quarantine
-    from stream_ldp.pipeline.restoring import RestoredPanes
     from stream_ldp.pipeline.saved_panes import SavedPlace
 
 #: Milliseconds by which a worker's clock, which dates partials, may be behind that of the broker which dates reports;

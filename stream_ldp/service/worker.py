@@ -26,7 +26,7 @@ from stream_ldp.errors import StreamLDPError
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.cluster import Cluster, NoCoordinator
-from stream_ldp.kafka.fenced_producer import FencedProducer
+from stream_ldp.kafka.fenced_producer import ExclusiveWriter, FencedProducer
 from stream_ldp.kafka.merge_commits import begin_at_the_end
 from stream_ldp.kafka.patience import RETRY_SECONDS, is_of_the_environment, passes, patiently
 from stream_ldp.kafka.producer import Producer
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from stream_ldp.collection import Collection
-    from stream_ldp.kafka.fenced_producer import ExclusiveWriter
     from stream_ldp.kafka.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -25,16 +26,10 @@ from stream_ldp.pipeline.answer import (
     StatusField,
     WindowBounds,
 )
-from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.cells import Cell, CellKey
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, found, previous
 from stream_ldp.quantity import quantity
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, candidates_of, phase_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from stream_ldp.pipeline.cells import CellKey
-
 
 #: What is said of frequencies that are no shares of users.
 _DRAWN = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -32,13 +32,8 @@ from stream_ldp.sets.methods.itemsets import MAX_ITEMSETS, MAX_SIZE, SVSM
 from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
 from stream_ldp.sets.methods.usual import UsualOptions, with_kind
 from stream_ldp.sets.methods.wrapped import UserSample
-from stream_ldp.sets.phases import item_phases
+from stream_ldp.sets.phases import Method, Phase, item_phases
 from stream_ldp.sets.series import PhaseSeries
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-
-    from stream_ldp.sets.phases import Method, Phase
 
 #: Most items with names: names of 200 letters each fill a record of the registry. Larger domains are numbered.
 MAX_NAMES = 2**16

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.evaluation.completion import ordered
-from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, quality
+from stream_ldp.evaluation.trial import Assumed, Evaluation, KnownTable, Measured, Metric, Trial, quality
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.sets.answer import itemset_name
 from stream_ldp.sets.item_sets import ItemSets, class_names, classes_of
 from stream_ldp.sets.methods.oracle_choice import best_padding
-from stream_ldp.sets.phases import Target, candidates_of, itemsets_of
+from stream_ldp.sets.phases import Method, Phase, RankingEstimate, Target, candidates_of, itemsets_of
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.evaluation.trial import KnownTable, Trial
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.cells import CellKey, Totals
     from stream_ldp.sets.collection import ItemCollection, Itemsets
-    from stream_ldp.sets.phases import Method, Phase, RankingEstimate
 
 
 #: Users whom a plan assumes, the share of them whose sets are larger than the stated size, that size where none is

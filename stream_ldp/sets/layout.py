@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.statistics import SumTally
+from stream_ldp.pipeline.statistics import SumTally, Tally
 from stream_ldp.sets.series import round_statistic
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.pipeline.statistics import Tally
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.rounds import Round
 

@@ -20,21 +20,29 @@ from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
 from stream_ldp.pipeline.published import anew
-from stream_ldp.pipeline.solve_time import SolveTime
+from stream_ldp.pipeline.solve_time import SolveTime, Timer
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.sets.methods.itemsets import few_held
 from stream_ldp.sets.methods.spec import ASK
 from stream_ldp.sets.methods.svim import usual_doubt
-from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon, most_spent, phase_name
+from stream_ldp.sets.phases import (
+    Inquiry,
+    Method,
+    Phase,
+    RankingEstimate,
+    Target,
+    epoch_epsilon,
+    epochs_epsilon,
+    most_spent,
+    phase_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.pipeline.solve_time import Timer
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
 #: Numbers of epochs for which the privacy loss is stated: once, daily for a week, a month and a year.
 EPOCHS_PER_USER = (1, 7, 30, 365)

@@ -16,14 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import MAX_EPSILON, shown_epsilon
 from stream_ldp.pipeline.answer import Count, EventTime, Integer, Positive
-from stream_ldp.pipeline.content_type import content_type_of
+from stream_ldp.pipeline.content_type import Headers, content_type_of
 from stream_ldp.sets.item_sets import largest_padding
-from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry, candidates_of, may_ask_for_missing, whole_phases
+from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry, Phase, candidates_of, may_ask_for_missing, whole_phases
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import Phase
 
 
 class RoundRefused(StreamLDPError, ValueError):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import LolohaResponse
-from stream_ldp.sets.item_sets import classes_of
-from stream_ldp.sets.phases import Target
+from stream_ldp.sets.item_sets import ItemSets, classes_of
+from stream_ldp.sets.phases import Inquiry, Method, Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
     from stream_ldp.mechanisms.loloha import Permanent
-    from stream_ldp.sets.item_sets import ItemSets
-    from stream_ldp.sets.phases import Inquiry, Method
 
 
 def respond(

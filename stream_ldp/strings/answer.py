@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -23,15 +24,9 @@ from stream_ldp.pipeline.answer import (
     StatusField,
     WindowBounds,
 )
-from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, found, previous
+from stream_ldp.pipeline.cells import Cell, CellKey
+from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, Measure, found, previous
 from stream_ldp.quantity import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from stream_ldp.pipeline.cells import CellKey
-    from stream_ldp.pipeline.judgement import Measure
 
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

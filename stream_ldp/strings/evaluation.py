@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, quality
+from stream_ldp.evaluation.trial import Assumed, Evaluation, KnownTable, Measured, Metric, Trial, quality
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.strings.attribute import END
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.evaluation.trial import KnownTable, Trial
     from stream_ldp.pipeline.cells import Totals
     from stream_ldp.strings.collection import StringCollection
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.single_tally import SingleTallyLayout
-from stream_ldp.pipeline.statistics import tally_of_rows
+from stream_ldp.pipeline.statistics import Tally, tally_of_rows
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline.statistics import Tally
     from stream_ldp.strings.collection import StringCollection
 
 

@@ -18,16 +18,14 @@ from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms import UnaryResponse
 from stream_ldp.mechanisms.hashing import hashes
 from stream_ldp.mechanisms.packing import bit_sums, bits_at
-from stream_ldp.strings.attribute import END
+from stream_ldp.strings.attribute import END, StringAttribute
 from stream_ldp.strings.method import StringMethod, Supports, TriedStrings
-from stream_ldp.strings.questions import StringQuestion, StringQuestions
+from stream_ldp.strings.questions import StringAnswers, StringQuestion, StringQuestions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream_ldp.strings.attribute import StringAttribute
     from stream_ldp.strings.method import Windows
-    from stream_ldp.strings.questions import StringAnswers
 
     Groups = dict[tuple[int, ...], list[tuple[float, StringAnswers]]]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from stream_ldp.mechanisms.hashing import SEED_BYTES
-from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, compared
+from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, PlausibilityTest, compared
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.allocation import Allocation
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.mechanisms.blanket import Blanket
-    from stream_ldp.mechanisms.plausibility import PlausibilityTest
     from stream_ldp.strings.recount import Count, Recount
 
 #: Most questions: a report says in one byte which one it answers.

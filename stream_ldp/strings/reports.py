@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.ledger.reports import answers_shown, tag_of
+from stream_ldp.ledger.reports import AttributeReport, answers_shown, tag_of
 from stream_ldp.mechanisms import AnswerCost, random_words
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 from stream_ldp.mechanisms.randomness.user_secret import keyed_digests
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.strings.collection import StringCollection
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from stream_ldp.collection import AUTO_PERIOD
 from stream_ldp.filtering.filtered import filter_window, places_among, returning_share
-from stream_ldp.strings.answer import FilteredStrings
+from stream_ldp.strings.answer import FilteredStrings, StringRanking
 from stream_ldp.strings.method import MIN_SCORE, Supports, select_reported
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.pipeline.window_task import WindowTask
-    from stream_ldp.strings.answer import StringRanking
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings, Windows
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.evaluation.distance import average_variation_distance, joint_of
-from stream_ldp.evaluation.trial import Measured
+from stream_ldp.evaluation.trial import Measured, Trial
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.synthesis.publication import synthetic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.evaluation.trial import Trial
 
 
 def measure(

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_ldp.views.fitting import proportional_fit, with_margins
+from stream_ldp.views.fitting import Fit, proportional_fit, with_margins
 from stream_ldp.views.independence import dependence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.views.fitting import Fit
 
 
 class MarginalModel(Protocol):

@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.collection.synthesis import CHUNK_BYTES, record_bytes
-from stream_ldp.pipeline.answer import Status
+from stream_ldp.collection.synthesis import CHUNK_BYTES, SynthesisSpec, SynthesizingCollection, record_bytes
+from stream_ldp.pipeline.answer import Answer, Status
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.distribution import Axis
 from stream_ldp.synthesis.chunk import SyntheticChunk
-from stream_ldp.synthesis.records import MAX_CELLS, synthesize
+from stream_ldp.synthesis.records import MAX_CELLS, SyntheticRecords, synthesize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from stream_ldp.collection.synthesis import SynthesisSpec, SynthesizingCollection
-    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.merging import Merge
-    from stream_ldp.synthesis.records import SyntheticRecords
 
 #: Most cells of a clique of LoPub as published. Its joints are estimated from the reports, which takes minutes for
 #: wider ones.

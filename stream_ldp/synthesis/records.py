@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.collection.synthesis import Synthesis
-from stream_ldp.synthesis.graph import Structure, cliques_of, mutual_information, spanning_forest
+from stream_ldp.synthesis.graph import Edge, Structure, cliques_of, mutual_information, spanning_forest
 from stream_ldp.synthesis.junction_tree import JunctionTree
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.synthesis.graph import Edge
     from stream_ldp.synthesis.marginals import MarginalModel
 
 #: Most cells of a clique. The joint of one has to be fitted and drawn from; wider ones only spread the same evidence.

@@ -14,7 +14,7 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records import solve as records
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.synthesis.marginals import PairMarginals, ViewMarginals, least_p_value
+from stream_ldp.synthesis.marginals import MarginalModel, PairMarginals, ViewMarginals, least_p_value
 from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.solve import fitted
 from stream_ldp.views.temporal import filter_all
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.series import EstimateSpec
-    from stream_ldp.synthesis.marginals import MarginalModel
 
 
 def all_pairs(collection: JointCollection, *, stop: str | None = None) -> JointCollection:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_ldp.views.expected import DEPENDENCE
 from stream_ldp.views.margins import centred
-from stream_ldp.views.tables import combined
+from stream_ldp.views.tables import Told, combined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.views.fitting import Fit
-    from stream_ldp.views.tables import Told
 
 #: Repeats of the answers: the relative error of a standard error is then about 9 %.
 _REPEATS = 64

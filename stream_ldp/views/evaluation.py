@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_ldp.evaluation.completion import complete_estimates
 from stream_ldp.evaluation.prediction import USUAL_DEPENDENCE
-from stream_ldp.evaluation.trial import Assumed, Evaluation, Metric
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, Trial
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.pipeline.statistics import ReportSums
@@ -21,7 +21,6 @@ from stream_ldp.views.solve import solve
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from stream_ldp.evaluation.trial import Measured, Trial
     from stream_ldp.questions.attributes import AskedAttribute
     from stream_ldp.questions.questions import Table
     from stream_ldp.records.answer import Estimate

@@ -10,25 +10,19 @@ entropy with these pairs (iterative proportional fitting; Deming and Stephan, 19
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.views.factors import Factors, factors_of
 from stream_ldp.views.margins import Margin, centred, margins_of
 from stream_ldp.views.strength import learnt, shown
-from stream_ldp.views.tables import combined
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.views.tables import MarginalTables, Told
+from stream_ldp.views.tables import MarginalTables, Told, combined
 
 #: Most sweeps of a fit, and where it has converged: the sum of absolute changes in a sweep. A standard error of as
 #: little takes more reports than any window holds.

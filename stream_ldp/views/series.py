@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from stream_ldp.collection import PositiveDuration, Prior
+from stream_ldp.collection import PositiveDuration, Prior, Window
 from stream_ldp.pipeline.window_series import STATISTIC
 from stream_ldp.records.series import JointSpec
 
 if TYPE_CHECKING:
-    from stream_ldp.collection import Window
     from stream_ldp.records.answer import Estimate
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.window_task import weighted_sums
+from stream_ldp.pipeline.window_task import WindowTask, weighted_sums
 from stream_ldp.questions.answers import enough_answers
 from stream_ldp.questions.plan import published
 from stream_ldp.questions.reports import assumption
@@ -18,25 +18,21 @@ from stream_ldp.records.answer import Fit as FitMessage
 from stream_ldp.records.distribution import Axis
 from stream_ldp.records.numbers import NumberAxis, leading
 from stream_ldp.views.errors import errors_of
-from stream_ldp.views.fitting import CHANGE, Fit
+from stream_ldp.views.fitting import CHANGE, Fit, Joint
 from stream_ldp.views.independence import dependence
-from stream_ldp.views.tables import view_tables
-from stream_ldp.views.temporal import filter_fit
+from stream_ldp.views.tables import Told, view_tables
+from stream_ldp.views.temporal import FilteredFit, filter_fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.questions.questions import QuestionSet
     from stream_ldp.views.cells import ViewAxis
     from stream_ldp.views.collection import ViewsCollection
-    from stream_ldp.views.fitting import Joint
     from stream_ldp.views.question import AnyViewQuestion
     from stream_ldp.views.series import ViewEstimateSpec
-    from stream_ldp.views.tables import Told
-    from stream_ldp.views.temporal import FilteredFit
 
 #: Chance that attributes that are independent are found to be dependent, as for collections of records.
 SIGNIFICANCE = 0.05

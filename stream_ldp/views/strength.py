@@ -9,14 +9,11 @@ on each other are shrunk to independence, and strong ones among strong ones are 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Strengths of the mixture: squares of a measure of association that is 0 of independent attributes and 1 of two
 #: uniform ones that copy each other (the square of Tschuprow's T, with values weighted as they are frequent).

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.filtering.filtered import filter_window, places_among, returning_share
-from stream_ldp.records.answer import FilteredMarginals
+from stream_ldp.filtering.filtered import FilteredEstimate, filter_window, places_among, returning_share
+from stream_ldp.records.answer import Estimate, FilteredMarginals
 from stream_ldp.records.estimators.basis import transformed
 from stream_ldp.views.independence import contrasts
 
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.filtering.filtered import FilteredEstimate
     from stream_ldp.pipeline.window_task import WindowTask
-    from stream_ldp.records.answer import Estimate
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.fitting import Fit
     from stream_ldp.views.series import ViewEstimateSpec

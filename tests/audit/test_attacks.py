@@ -5,21 +5,15 @@ All randomness is seeded, so that a test gives the same result in every run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
-from stream_ldp.audit.attacks import attacks
+from stream_ldp.audit.attacks import Attack, attacks
 from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.mechanisms import KRR, RRLDP, Entropy, KSubset, Mechanism, PermanentWords, SeededEntropy
 from tests import catalogue
 from tests.audit import broken
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream_ldp.audit.attacks import Attack
-
 
 SURVEY = {"f": 0.5, "p": 0.5, "q": 0.75}
 LOW_NOISE = {"f": 0.3, "p": 0.2, "q": 0.8}

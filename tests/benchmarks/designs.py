@@ -17,12 +17,13 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -30,11 +31,6 @@ from stream_ldp.evaluation.prediction import assumed_records
 from stream_ldp.views.design import Design, candidates, ranked
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.tables import ViewTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 SIZES = ((2,) * 12, (2,) * 17, (3, 2, 4), (4, 5, 6, 7, 8), (2, 3, 5, 7, 9, 11), (2, 3, 4, 5, 6, 7, 8, 9, 11))
 DEPENDENCES, EPSILONS, USERS, WINDOWS = (0.0, 0.05, 0.15), (0.5, 1.0, 2.0), 20_000, 10

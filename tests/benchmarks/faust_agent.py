@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 
 @asynccontextmanager

@@ -15,12 +15,14 @@ import gzip
 import heapq
 import itertools
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.collection import Itemsets
@@ -29,15 +31,8 @@ from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import svim
 from stream_ldp.sets.methods.combination import most_frequent
 from stream_ldp.sets.methods.itemsets import SVSM, likeliest
-from stream_ldp.sets.phases import RankingEstimate, candidates_of
+from stream_ldp.sets.phases import Inquiry, Method, RankingEstimate, candidates_of
 from tests.sets.methods.examples import method
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.sets.phases import Inquiry, Method
 
 SIZES = (2, 3)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)

@@ -17,17 +17,13 @@ import re
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from aiokafka import AIOKafkaProducer
 from rich.console import Console
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
-from tests.service.harness import JointDeployment, batches
-
-if TYPE_CHECKING:
-    from tests.service.harness import WorkerProcess
+from tests.service.harness import JointDeployment, WorkerProcess, batches
 
 SURVEY = """
 collection: {name}

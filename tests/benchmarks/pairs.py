@@ -11,21 +11,17 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.pairs.collection import PairsCollection
 from stream_ldp.pairs.question import excludes, variance_of_share
 from stream_ldp.pairs.solve import pairs_of
 from stream_ldp.questions.answers import gathered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 
 def composed(of_key: float, of_number: float) -> float:

@@ -25,17 +25,15 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.kinds import kind_of, load_collection
 from stream_ldp.pipeline import wire
 from tests.benchmarks.faust_agent import reading
 from tests.paths import REPOSITORY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 #: Records that are taken at once.
 TAKEN = 5_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +13,6 @@ from stream_ldp.evaluation.trial import first_metric
 from stream_ldp.kinds import KINDS, kind_of, parse_collection
 from tests.benchmarks.predicted import people_of
 from tests.populations import ROWS, populations_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("name", list(KINDS))

@@ -11,21 +11,16 @@ import logging
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from tests.chaos.kinds import KINDS
 from tests.chaos.run import Outcome, play
-from tests.chaos.schedule import SCENES, draw
+from tests.chaos.schedule import SCENES, Schedule, draw
 from tests.chaos.stages import STAGES, Stage, StageMissing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from tests.chaos.schedule import Schedule
 
 
 async def play_all(

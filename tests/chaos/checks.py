@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.kinds import solve
-from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.answer import Answer, Status
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
@@ -22,8 +22,6 @@ from stream_ldp.strings.collection import StringCollection
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.statistics import Statistic
     from tests.chaos.oracle import Expected
 
 

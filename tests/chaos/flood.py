@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -36,10 +36,7 @@ from tests.chaos.clients import now_ms
 from tests.chaos.kinds import answers
 from tests.chaos.log import Logs
 from tests.kafka.unreadable_batch import append
-from tests.service.harness import Deployment, batches
-
-if TYPE_CHECKING:
-    from tests.service.harness import WorkerProcess
+from tests.service.harness import Deployment, WorkerProcess, batches
 
 #: Memory that deployments give a worker.
 LIMIT_BYTES = 2**30

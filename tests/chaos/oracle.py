@@ -9,16 +9,14 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection as Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.rejection import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Collection as Container
-    from collections.abc import Iterable, Mapping
-
     from stream_ldp.collection import Window
 
 _HEADER = struct.Struct("<4sIBBHI16s16sq")

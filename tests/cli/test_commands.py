@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import typer
@@ -17,9 +17,6 @@ from stream_ldp.cli import _Root, app
 from stream_ldp.cli.commands import Commands, progress_shown
 from stream_ldp.steps import share, steps
 from tests.command_lines import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GROUPS = {
     "": [

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,10 +29,6 @@ from tests.client.items import films
 from tests.client.reports import RECORD, SECRET, reporter, unlimited, users
 from tests.in_memory import START_MS
 from tests.toy import Coins, Share
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from contextlib import AbstractAsyncContextManager
 
 LINKED = JointCollection.model_validate(collection_of().document | {"linked": 2 * MINUTE_MS})
 PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from click.testing import CliRunner
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def problems(file: Path, *, schema: str) -> str:

@@ -19,10 +19,10 @@ from stream_ldp.kinds import KINDS, kind_of, parse_collection, solve
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.page.history import History
 from stream_ldp.pipeline import partials
-from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.answer import Answer, Status
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
-from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, Statistic
 from stream_ldp.schemas import FOLDER
 from tests.marginals.examples import collection_of as sampled_collection
 from tests.pairs.examples import collection_of as pairs_collection
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.statistics import Statistic
 
 SURVEY = """
 collection: survey

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
 
 from stream_ldp.kafka.embedded import EmbeddedBrokerError
 from tests.kafka.secured import SecuredKafka, certify
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @contextmanager

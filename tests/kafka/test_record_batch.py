@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
@@ -12,12 +12,7 @@ from aiokafka.record.util import calc_crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.kafka.record_batch import parse, split
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from stream_ldp.kafka.record_batch import StoredRecord
+from stream_ldp.kafka.record_batch import StoredRecord, parse, split
 
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 

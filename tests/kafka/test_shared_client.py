@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka.errors import KafkaConnectionError
@@ -16,9 +16,6 @@ from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.shared_client import SharedClient
 from tests.kafka.new_topics import create
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from stream_ldp.kinds import collection_of_document, parse_collection
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.testing import kafka_in_memory
+from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.kinds.users import START_MS, report_as_one, report_once, rows_sent
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.kind import Kind
-    from stream_ldp.testing import KafkaInMemory
     from tests.kinds.subjects import Subject
 
 SECRET = bytes(range(32))

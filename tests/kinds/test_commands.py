@@ -19,16 +19,14 @@ from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.collection.labels import codes_of
 from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.pipeline.plan import document
-from stream_ldp.testing import kafka_in_memory
-from tests.kinds.subjects import SUBJECTS, rotated_text
+from stream_ldp.testing import KafkaInMemory, kafka_in_memory
+from tests.kinds.subjects import SUBJECTS, Subject, rotated_text
 from tests.kinds.users import START_MS, play, rows_sent
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from stream_ldp.pipeline.kind import Kind
-    from stream_ldp.testing import KafkaInMemory
-    from tests.kinds.subjects import Subject
 
 USERS = 300
 

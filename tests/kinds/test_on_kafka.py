@@ -27,7 +27,7 @@ from stream_ldp.service.replay import compare
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import published
-from tests.kinds.subjects import FORMS, SUBJECTS
+from tests.kinds.subjects import FORMS, SUBJECTS, Subject
 from tests.kinds.test_service import RENAMED, renamed
 from tests.paths import REPOSITORY
 from tests.service.epochs import ItemDeployment, Users, next_epoch
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.embedded import EmbeddedKafka
     from stream_ldp.pipeline.kind import Kind
-    from tests.kinds.subjects import Subject
 
 USERS = 300
 PARTITIONS = 2

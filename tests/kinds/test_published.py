@@ -11,7 +11,7 @@ import pytest
 from stream_ldp.kinds import parse_collection
 from stream_ldp.pipeline.published import WINDOWS
 from stream_ldp.testing import kafka_in_memory
-from tests.kinds.subjects import WINDOW
+from tests.kinds.subjects import WINDOW, Subject
 from tests.kinds.test_commands import output
 from tests.kinds.users import START_MS, play
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stream_ldp.pipeline.kind import Kind
-    from tests.kinds.subjects import Subject
 
 ONCE = f"{WINDOW[:-1]}, returning: 0}}"
 

@@ -13,14 +13,12 @@ from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import parse_collection, w_event_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.testing import kafka_in_memory
-from tests.kinds.subjects import SUBJECTS
+from stream_ldp.testing import KafkaInMemory, kafka_in_memory
+from tests.kinds.subjects import SUBJECTS, Subject
 from tests.kinds.users import START_MS, play, report_once
 
 if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import Kind
-    from stream_ldp.testing import KafkaInMemory
-    from tests.kinds.subjects import Subject
 
 USERS = 600
 

@@ -17,7 +17,7 @@ import numpy as np
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import Status, WindowBounds
-from stream_ldp.pipeline.merge_checkpoint import file_digest
+from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint, file_digest
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.restoring import Restoring
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection

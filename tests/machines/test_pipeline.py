@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import CutOff, MergeRecord, Partial, Watermark
-from stream_ldp.pipeline.restoring import Restoring
+from stream_ldp.pipeline.restoring import RestoredPanes, Restoring
 from stream_ldp.pipeline.seen_batches import SeenBatches
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import Changes, Counted, SourcePartition
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
-    from stream_ldp.pipeline.restoring import RestoredPanes
     from stream_ldp.pipeline.saved_panes import SavedPlace
     from tests.machines.oracle import Bits
 

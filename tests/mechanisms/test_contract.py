@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from stream_ldp.audit.attacks import attacks
+from stream_ldp.audit.attacks import Attack, attacks
 from stream_ldp.audit.enumeration import Enumeration, realised_reports, stated_reports
 from stream_ldp.audit.oracle_attacks import randomizer_attacks
 from stream_ldp.audit.output_distribution import (
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.audit.attacks import Attack
     from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 of_records = pytest.mark.parametrize("mechanism", [each for each, _ in OF_RECORDS], ids=repr)

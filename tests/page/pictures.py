@@ -29,13 +29,12 @@ from stream_ldp.page.server import PageServer
 from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.pipeline.wire import encode
 from stream_ldp.sets.sampling import respond
-from stream_ldp.testing import kafka_in_memory
+from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.chromium import chromium
 from tests.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.testing import KafkaInMemory
 
 #: Windows of the survey, and users in each: those of five seconds of the demo.
 WINDOWS, USERS = 12, 25_000

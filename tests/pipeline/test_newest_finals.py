@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
-from stream_ldp.pipeline.answer import Status, WindowBounds
+from stream_ldp.pipeline.answer import Answer, Status, WindowBounds
 from stream_ldp.pipeline.newest_finals import NewestFinals
 from stream_ldp.pipeline.recount import answer_before
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS, estimate_of
 from tests.pipeline.test_merging import JOINT, MARGINAL, SURVEY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream_ldp.pipeline.answer import Answer
 
 
 def final(minute: int, *, silent_until: int | None = None, name: str = JOINT.name) -> Estimate:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from stream_ldp.kinds import kind_of, solve
 from stream_ldp.pipeline import partials, wire
-from stream_ldp.pipeline.answer import RegionState, Status
+from stream_ldp.pipeline.answer import RegionPart, RegionState, Status
 from stream_ldp.pipeline.content_type import STAYS
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint, file_digest
 from stream_ldp.pipeline.merging import Merge
@@ -25,11 +26,6 @@ from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS
 from tests.pipeline.test_merging import CLOSED_MS, JOINT, SURVEY, due, partial, watermark
 from tests.service.harness import SURVEY as HARNESS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream_ldp.pipeline.answer import RegionPart
 
 FILE = file_digest(SURVEY)
 

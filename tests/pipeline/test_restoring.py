@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.pipeline.partials import Partial, PartialGroup
+from stream_ldp.pipeline.partials import MergeRecord, Partial, PartialGroup
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from tests.pipeline.test_saved_panes import RECORDS, count, flush, is_list, lived, owner, restored
 from tests.pipeline.test_source_partition import NOW, batch
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline.partials import MergeRecord
     from stream_ldp.pipeline.saved_panes import Saved
 
 

@@ -16,7 +16,7 @@ from aiokafka.errors import KafkaError
 from stream_ldp import merge_step
 from stream_ldp.cli import main
 from stream_ldp.kinds import solve
-from stream_ldp.pipeline.source_partition import SourcePartition
+from stream_ldp.pipeline.source_partition import Changes, SourcePartition
 from stream_ldp.service import worker
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.worker import Worker
@@ -24,7 +24,6 @@ from stream_ldp.service.worker import Worker
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.source_partition import Changes
     from stream_ldp.pipeline.statistics import Room
     from stream_ldp.pipeline.window_task import WindowTask
 

@@ -15,7 +15,7 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.phases import itemsets_of
+from stream_ldp.sets.phases import Inquiry, RankingEstimate, itemsets_of
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.solve import filter_epoch
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import Inquiry, RankingEstimate
 
 #: Answers come at the end of a window, so that it closes in a second however long it is; silent partitions take half
 #: a minute through the next one, time for a worker to take over from a dead one.

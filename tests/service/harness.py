@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import Cluster
@@ -36,8 +36,6 @@ from tests.forked import Forked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from aiokafka import ConsumerRecord
 
     from stream_ldp.records.collection import JointCollection
 

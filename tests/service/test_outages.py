@@ -6,22 +6,17 @@ import asyncio
 import json
 import signal
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from tests.kafka.secured import SecuredKafka
-from tests.service.harness import JointDeployment
+from tests.service.harness import JointDeployment, WorkerProcess
 from tests.service.test_worker import assert_finals_are_exact, play
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.service.harness import WorkerProcess
 
 #: Seconds within which a worker tells of an outage: a question a second, and two seconds to wait for each answer; the
 #: rest is for a busy machine.

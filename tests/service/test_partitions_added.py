@@ -13,13 +13,12 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 
 from stream_ldp.pipeline import wire
-from tests.service.harness import JointDeployment, batches
+from tests.service.harness import JointDeployment, WorkerProcess, batches
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from stream_ldp.kafka.embedded import EmbeddedKafka
-    from tests.service.harness import WorkerProcess
 
 #: Reports of a batch.
 REPORTS = 5

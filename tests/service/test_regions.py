@@ -27,7 +27,7 @@ from stream_ldp.service import collection_merger
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from tests.pipeline.test_merging import partial, watermark
-from tests.service.harness import JointDeployment, batches
+from tests.service.harness import JointDeployment, WorkerProcess, batches
 from tests.service.mergers import SMALL, SOON, Installation, rebuilt
 from tests.service.mirror import Mirror
 from tests.service.mirror_maker import MirrorMaker
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stream_ldp.kafka.embedded import EmbeddedKafka
-    from tests.service.harness import WorkerProcess
 
 HOME = Settings.load(region="eu", regions="eu,us=1s")
 SIZE_MS, CLOSES_MS = SMALL.window.size_ms, SMALL.window.size_ms + SMALL.window.grace_ms

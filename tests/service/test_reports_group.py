@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
@@ -15,9 +16,6 @@ from hypothesis import strategies as st
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.service import reports_group
 from stream_ldp.service.reports_group import Assignor, ReportsGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 0)
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.sets.evaluation import popular_sets
 from tests.populations import ROWS, WINDOW, Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 EPSILONS = (1.0, 2.0, 4.0)
 

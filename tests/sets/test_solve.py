@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,9 +26,6 @@ from stream_ldp.sets.series import PhaseSeries
 from stream_ldp.sets.solve import filter_epoch, solve
 from tests.read_back import read_back
 from tests.sets.examples import SIZE_MS, collection_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Little noise, and everybody is asked by the first phase.
 COLLECTION = collection_of("ldpminer", options="k_max: 4, set_size: 2", epsilon=22)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
 from tests.populations import ROWS, WINDOW, Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def settings(rng: np.random.Generator) -> Iterator[Setting]:

@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.pipeline.window_task import WindowTask
-from stream_ldp.strings.answer import StringRanking
+from stream_ldp.strings.answer import FilteredStrings, StringRanking
 from stream_ldp.strings.solve import solve
 from tests.questions.examples import solved
 from tests.read_back import read_back
@@ -18,7 +18,6 @@ from tests.strings.examples import SHARES, WORDS, collection_of, counted, rows_o
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.strings.answer import FilteredStrings
     from stream_ldp.strings.collection import StringCollection
 
 TRUTH = dict(zip(WORDS, SHARES, strict=True))

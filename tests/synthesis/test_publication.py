@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,21 +13,15 @@ import pytest
 from stream_ldp.collection.synthesis import SynthesisSpec
 from stream_ldp.kinds import solve
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 from stream_ldp.pipeline.window_task import WindowTask
-from stream_ldp.records.answer import Linked
+from stream_ldp.records.answer import Estimate, Linked
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis import publication
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import are_due, published
 from stream_ldp.views.collection import ViewsCollection
 from tests.views.examples import TEXT, sums_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.pipeline.statistics import Statistic
-    from stream_ldp.records.answer import Estimate
 
 CARE = ViewsCollection.parse(
     TEXT.format(mechanism="epsilon: 4, ask: pairs", estimates="[{name: care, of: [walks, bathes]}]", window="")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
 from tests.benchmarks.record_mechanisms import records
 from tests.populations import ROWS, WINDOW, Setting, attributes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SIZES: tuple[tuple[int, ...], ...] = ((2,) * 8, (8, 6, 4, 2), (5, 3, 3, 2, 2, 2))
 EPSILONS = (0.5, 1.0, 4.0)

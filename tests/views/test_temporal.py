@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.records.answer import Estimate, FilteredMarginals
+from stream_ldp.records.answer import Estimate, FilteredMarginals, Temporal
 from stream_ldp.views.solve import fitted, solve
 from stream_ldp.views.temporal import filter_all
 from tests.read_back import read_back
@@ -18,7 +18,6 @@ from tests.views.examples import collection_of, sums_of, task_of, users
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.records.answer import Temporal
     from stream_ldp.views.collection import ViewsCollection
 
 ALL = "[{name: care, of: [diet, walks, bathes]}]"

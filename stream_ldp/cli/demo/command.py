@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 from rich.columns import Columns
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
@@ -22,7 +22,7 @@ from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBroker, EmbeddedKafka, EmbeddedMock, MissingTool
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.worker import Worker
@@ -30,12 +30,9 @@ from stream_ldp.service.worker import Worker
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
-    from rich.console import RenderableType
-
     from stream_ldp.cli.displays.display import Display
     from stream_ldp.client.subscriber import Subscriber
     from stream_ldp.collection import Collection
-    from stream_ldp.kafka.topics import TopicSpec
 
 
 class DemoPart(Protocol[AnswerT]):

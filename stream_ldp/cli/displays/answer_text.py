@@ -8,23 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.bar import Bar
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from stream_ldp.cli.displays.table_text import plain
 from stream_ldp.digits import decimals, shown, shown_p
-from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.answer import Answer, Status, WindowBounds
 from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rich.console import RenderableType
-
     from stream_ldp.collection.labels import Labels
-    from stream_ldp.pipeline.answer import Answer, WindowBounds
     from stream_ldp.pipeline.cells import Cell, CellKey
     from stream_ldp.pipeline.judgement import Look
 

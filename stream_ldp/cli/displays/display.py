@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic
 
-from rich.console import Group
+from rich.console import Console, Group, RenderableType
 
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.cli.displays.table_text import plain
@@ -15,8 +15,6 @@ from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from rich.console import Console, RenderableType
 
     from stream_ldp.collection.labels import Labels
     from stream_ldp.pipeline.cells import CellKey

@@ -7,7 +7,8 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.table import Column
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -16,9 +17,6 @@ from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from rich.console import RenderableType
-    from rich.table import Column
 
     from stream_ldp.client.table import Table
 

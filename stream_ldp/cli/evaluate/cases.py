@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.collection import CollectionError
+from stream_ldp.collection import Collection, CollectionError
 from stream_ldp.collection.located import parse_document, parse_model
 from stream_ldp.errors import ParameterError
 from stream_ldp.kinds import kind_of_document
@@ -20,7 +20,6 @@ from stream_ldp.kinds import kind_of_document
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from stream_ldp.collection import Collection
     from stream_ldp.evaluation.trial import Evaluation, KnownTable
     from stream_ldp.pipeline.kind import Kind
 

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import typer
 
-from stream_ldp.cli.evaluate.cases import Ways, cases, group_of, read_varied
+from stream_ldp.cli.evaluate.cases import Case, Ways, cases, group_of, read_varied
 from stream_ldp.cli.evaluate.known_table import TableFile
 from stream_ldp.cli.evaluate.results import Result, echo_results, show_results
 from stream_ldp.cli.failure import fail
 from stream_ldp.collection.located import read_text, suggestion
 from stream_ldp.collection.records import Missing
 from stream_ldp.evaluation.experiment import APART, Experiment, scores
-from stream_ldp.evaluation.trial import first_metric
+from stream_ldp.evaluation.trial import Measure, Measured, first_metric
 from stream_ldp.kinds import kind_of, load_solver, synthetic_of
 from stream_ldp.pipeline.window_evaluation import measure_windows
 from stream_ldp.quantity import quantity
 from stream_ldp.steps import share
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from stream_ldp.cli.evaluate.cases import Case
-    from stream_ldp.evaluation.trial import Measure, Measured
 
 Number = TypeVar("Number", int, float)
 

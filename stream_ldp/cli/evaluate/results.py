@@ -12,14 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.displays.table_text import plain, print_whole
-from stream_ldp.evaluation.users_needed import MAX_USERS
+from stream_ldp.evaluation.users_needed import MAX_USERS, Needed
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from stream_ldp.evaluation.experiment import Score
-    from stream_ldp.evaluation.users_needed import Needed
 
 #: Metrics that are epsilons, and are rounded up.
 _EPSILON = "epsilon"

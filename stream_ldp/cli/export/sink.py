@@ -6,17 +6,13 @@ import errno
 import os
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.extras import imported
-from stream_ldp.pipeline.rows import COLUMNS, KEY, arrow_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.pipeline.rows import Row
+from stream_ldp.pipeline.rows import COLUMNS, KEY, Row, arrow_of
 
 
 class SinkError(StreamLDPError, RuntimeError):

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from stream_ldp.cli.inputs.table import columns_of, read_rows
 from stream_ldp.errors import DataError
 from stream_ldp.quantity import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 #: What files write for a value that is not there.
 MISSING = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})

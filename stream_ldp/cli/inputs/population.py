@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.cli.inputs.table import Binning, read_rows
-from stream_ldp.collection.records import CollectionOfRecords, Missing, encode_rows
+from stream_ldp.collection.records import CollectionOfRecords, Encoded, Missing, encode_rows
 from stream_ldp.errors import DataError
 from stream_ldp.steps import steps
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from stream_ldp.collection.records import Encoded
 
 
 def load_population(

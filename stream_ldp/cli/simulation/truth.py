@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stream_ldp.errors import DataError
 from stream_ldp.kinds import kind_of
-from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.answer import Answer, WindowBounds
 from stream_ldp.pipeline.windows import pane_of, panes_of, windows_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import CellKey
 
 

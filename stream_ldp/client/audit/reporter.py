@@ -13,7 +13,7 @@ import math
 import random
 import stat
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from stream_ldp.client.audit.sending import (
     pseudonyms,
 )
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.kafka.memory import connected
+from stream_ldp.kafka.memory import MemoryBroker, Sent, connected
 from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
 from stream_ldp.ledger.secret import ledger_file_of
@@ -52,10 +52,8 @@ from stream_ldp.mechanisms import SeededEntropy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import Any
 
     from stream_ldp.audit.wire.client import Held, SpecifiedClient
-    from stream_ldp.kafka.memory import MemoryBroker, Sent
     from stream_ldp.mechanisms import Entropy
 
 DAY_MS = 86_400_000

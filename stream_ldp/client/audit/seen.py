@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_ldp.audit.wire.batch import read, rounded_time
 from stream_ldp.audit.wire.notation import Unspecified
@@ -14,7 +14,6 @@ from stream_ldp.audit.wire.notation import Unspecified
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
     from stream_ldp.kafka.memory import Sent
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.client.audit.seen import Log, frame_problems
-from stream_ldp.kafka.memory import MemoryBroker
+from stream_ldp.kafka.memory import MemoryBroker, Sent
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
-from stream_ldp.pipeline.wire import HEADER_BYTES, decode
+from stream_ldp.pipeline.wire import HEADER_BYTES, RowFormat, decode
 from stream_ldp.steps import done
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stream_ldp.collection import Collection
-    from stream_ldp.kafka.memory import Sent
-    from stream_ldp.pipeline.wire import RowFormat
 
 #: A header's checksum covers the rows: what is seen around them begins after it.
 _CHECKED_FROM = 8

@@ -18,7 +18,7 @@ from stream_ldp.audit.wire.batch import read, rounded_time
 from stream_ldp.audit.wire.notation import Unspecified
 from stream_ldp.client.audit.finding import CHANCE, Finding, differing_bit, finding, id_problems
 from stream_ldp.client.audit.sending import SENT, mischarged
-from stream_ldp.client.process import ClientEnded, ClientFailed, ClientProcess, ClientRefused, Left
+from stream_ldp.client.process import ClientEnded, ClientFailed, ClientProcess, ClientRefused, Left, Reported
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of
 from stream_ldp.steps import done
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stream_ldp.audit.wire.client import Held, SpecifiedClient
-    from stream_ldp.client.process import Reported
 
 #: Users whose rows are compared, and those whose ledgers are.
 _USERS = 24

@@ -6,19 +6,13 @@ that the user reports, and two periods, collections or users have independent ps
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_ldp.mechanisms.randomness.entropy import random_words
+from stream_ldp.mechanisms.randomness.entropy import Entropy, random_words
 from stream_ldp.mechanisms.randomness.user_secret import keyed_digests
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 #: Two of a million users of a period have the same pseudonym with a chance of 3e-8, and would count as one user.
 PSEUDONYM_BYTES = 8

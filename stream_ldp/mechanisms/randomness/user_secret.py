@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_ldp.mechanisms.randomness.entropy import random_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.randomness.entropy import Entropy
+from stream_ldp.mechanisms.randomness.entropy import Entropy, random_words
 
 #: Bytes of a user's secret, the key of pseudo-random functions: 256 bits of security.
 SECRET_BYTES = 32

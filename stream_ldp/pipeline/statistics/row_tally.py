@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.statistics.row_counts import RowCounts
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS, RowTable
 from stream_ldp.pipeline.statistics.sending import STATISTIC_BYTES, times_sent
-from stream_ldp.pipeline.statistics.statistic import StatisticLoad, WholeTally, merged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.statistics.statistic import Statistic, Tally
+from stream_ldp.pipeline.statistics.statistic import Statistic, StatisticLoad, Tally, WholeTally, merged
 
 #: Bytes of a segment of wide rows, a quarter of Kafka's default record limit of 1 MB. A flush sends again only the
 #: segments that have changed.

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from collections.abc import Mapping
+from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.pipeline.statistics.report_sums import ReportSums
 from stream_ldp.pipeline.statistics.sending import STATISTIC_BYTES, times_sent
-from stream_ldp.pipeline.statistics.statistic import StatisticLoad, WholeTally
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.statistics.statistic import Statistic
+from stream_ldp.pipeline.statistics.statistic import Statistic, StatisticLoad, WholeTally
 
 
 class _Oracle(Protocol):

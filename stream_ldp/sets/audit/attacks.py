@@ -21,7 +21,7 @@ from stream_ldp.mechanisms import Values, random_words
 from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
 from stream_ldp.sets.audit.enumeration import inquiries, phases_by_group
 from stream_ldp.sets.item_sets import ItemSets, classes_of
-from stream_ldp.sets.phases import Target
+from stream_ldp.sets.phases import Inquiry, Method, Target
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from stream_ldp.audit.oracle_attacks import Sets
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.mechanisms.loloha import Permanent
-    from stream_ldp.sets.phases import Inquiry, Method
 
 
 def _epoch_reports(

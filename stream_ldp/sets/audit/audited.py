@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.audit.audited import Claim, Exact
+from stream_ldp.audit.audited import AuditSubject, Claim, Exact
 from stream_ldp.sets.audit.attacks import repeated_attacks, set_attacks
 from stream_ldp.sets.audit.enumeration import DOMAIN, MAX_PADDING, ItemEnumeration
 from stream_ldp.sets.audit.method_reports import method_differences, wide_claims
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.sets.collection import ItemCollection
 

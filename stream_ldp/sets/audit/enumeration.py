@@ -29,7 +29,7 @@ from stream_ldp.audit.output_distribution import (
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.sets.item_sets import ItemSets, largest_padding
-from stream_ldp.sets.phases import Inquiry, Phase, Target, candidates_of, may_ask_for_missing
+from stream_ldp.sets.phases import Inquiry, Method, Phase, Target, candidates_of, may_ask_for_missing
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import reports_of
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
     from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.phases import Method
 
 #: Number of items of the domain in miniature, and most slots that its sets are padded to. Two disjoint sets can fill
 #: all slots, and such sets are the easiest to distinguish. All pairs of the 64 sets are looked at.

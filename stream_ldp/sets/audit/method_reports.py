@@ -15,14 +15,13 @@ from stream_ldp.audit.oracle_reports import SEARCHED, oracle_differences, wide_c
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.audit.enumeration import inquiries
 from stream_ldp.sets.item_sets import ItemSets, largest_padding
-from stream_ldp.sets.phases import Target, may_ask_for_missing
+from stream_ldp.sets.phases import Inquiry, Method, Target, may_ask_for_missing
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream_ldp.audit.audited import Claim
-    from stream_ldp.sets.phases import Inquiry, Method
 
 #: The most by which the float64 arithmetic of a loss of sets may be wrong, relative to it.
 _ROUNDING = 1e-13

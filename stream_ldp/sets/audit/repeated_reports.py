@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from stream_ldp.audit.audited import Claim
-from stream_ldp.audit.comparison import compared
+from stream_ldp.audit.audited import Claim, Row
+from stream_ldp.audit.comparison import Outputs, compared
 from stream_ldp.audit.enumerate import UnknownDistribution, distribution
 from stream_ldp.audit.output_distribution import all_sets, largest_loss
 from stream_ldp.mechanisms import LolohaResponse, SeededEntropy
@@ -29,8 +29,6 @@ from stream_ldp.sets.sampling import memoised_reports, respond
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from stream_ldp.audit.audited import Row
-    from stream_ldp.audit.comparison import Outputs
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.mechanisms.loloha import Permanent
     from stream_ldp.sets.phases import Inquiry, Method

@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_ldp.filtering.shrinkage import DOUBT, FrequencyPrior
 from stream_ldp.sets.methods.larger_sets import Losses, doubted
-from stream_ldp.sets.phases import RankingEstimate
+from stream_ldp.sets.phases import Inquiry, RankingEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.phases import Inquiry
 
 
 class Combined(NamedTuple):

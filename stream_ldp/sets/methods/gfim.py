@@ -29,13 +29,12 @@ from stream_ldp.sets.methods.spec import (
     Whole,
     require,
 )
-from stream_ldp.sets.phases import Inquiry, Phase, Target
+from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.phases import RankingEstimate
 
 
 @dataclass(frozen=True, slots=True)

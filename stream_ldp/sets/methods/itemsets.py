@@ -17,7 +17,16 @@ from stream_ldp.sets.methods.combination import as_asked, drawn_together, most_f
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
 from stream_ldp.sets.methods.svim import padded, padding_doubted
 from stream_ldp.sets.methods.wrapped import UserSample, Wrapped
-from stream_ldp.sets.phases import Inquiry, Method, Phase, Target, candidates_of, epoch_epsilon, item_phases
+from stream_ldp.sets.phases import (
+    Inquiry,
+    Method,
+    Phase,
+    RankingEstimate,
+    Target,
+    candidates_of,
+    epoch_epsilon,
+    item_phases,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.phases import RankingEstimate
 
 #: Shares of the users who are asked about items, how many candidates they hold, and the itemsets themselves: 40 %,
 #: and of the others one in five and the rest, as the authors' own program has them.

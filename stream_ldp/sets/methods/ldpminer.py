@@ -17,14 +17,13 @@ from stream_ldp.sets.methods.combination import (
 from stream_ldp.sets.methods.larger_sets import stretched
 from stream_ldp.sets.methods.oracle_choice import item_oracle
 from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, AskedSetSize, Combination, HashBits, MethodSpec
-from stream_ldp.sets.phases import Inquiry, Phase, Target
+from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.phases import RankingEstimate
 
 
 @dataclass(frozen=True, kw_only=True)

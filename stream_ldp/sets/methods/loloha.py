@@ -13,13 +13,12 @@ from stream_ldp.mechanisms import RESOLUTION, LolohaResponse
 from stream_ldp.sets.methods.combination import first_candidates, phase_estimate
 from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted
 from stream_ldp.sets.methods.spec import MAX_EPSILON, MethodSpec, SetSize, require
-from stream_ldp.sets.phases import Inquiry, Phase, Target
+from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.sets.phases import RankingEstimate
 
 #: What all reports cost where the file does not say, as a multiple of one: the permanent response then has as much
 #: noise as two reports with noise of their own.

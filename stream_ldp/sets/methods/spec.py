@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
@@ -11,13 +11,9 @@ from stream_ldp.collection import Part
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
 from stream_ldp.quantity import quantity
-from stream_ldp.sets.methods.asked_size import AskedSize
+from stream_ldp.sets.methods.asked_size import AskedSize, SizedMethod
 from stream_ldp.sets.methods.combination import Combine
-from stream_ldp.sets.phases import MAX_CANDIDATES
-
-if TYPE_CHECKING:
-    from stream_ldp.sets.methods.asked_size import SizedMethod
-    from stream_ldp.sets.phases import Method
+from stream_ldp.sets.phases import MAX_CANDIDATES, Method
 
 #: Bounds on the items of a domain and the nats of a phase, within which multiples of 2^-32 are fine enough for the
 #: probabilities of all responses: a direct response to the largest domain with the least epsilon has a p of 4,100 of

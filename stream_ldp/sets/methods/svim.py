@@ -21,13 +21,12 @@ from stream_ldp.sets.methods.combination import (
 from stream_ldp.sets.methods.larger_sets import INDICES, UNLIKE, doubt_about, doubted
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
 from stream_ldp.sets.methods.spec import HashBits, MethodSpec
-from stream_ldp.sets.phases import Inquiry, Phase, Target
+from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.phases import RankingEstimate
 
 #: Shares of the users whom the three phases ask (section V-A).
 _PARTS = (0.4, 0.1, 0.5)

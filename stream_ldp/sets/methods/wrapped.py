@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stream_ldp.mechanisms import RESOLUTION
-from stream_ldp.sets.phases import Method
+from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle, LolohaResponse
-    from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate
 
 Inner = TypeVar("Inner", bound=Method)
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.cli.evaluate.cases import Ways
 from tests.benchmarks.papers import plain
 from tests.benchmarks.papers.figure import Drawn, Figure, Panel, Results, line
 from tests.benchmarks.papers.study import SEED, Form, Study
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 METHODS = ("EM", "LASSO", "LREMH")
 #: The noise of every figure (section 5.1), and the rule at which EM stops.

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from stream_ldp.evaluation.distance import average_variation_distance
-from stream_ldp.evaluation.trial import Measured
+from stream_ldp.evaluation.trial import Measure, Measured, Trial
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.asking import asked_sums
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.evaluation.trial import Measure, Trial
 
 #: Users whose answers are in memory at a time.
 _AT_ONCE = 2**17

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.benchmarks.papers.algorithms import ALGORITHMS
 from tests.benchmarks.papers.directions import DIRECTIONS
 from tests.benchmarks.papers.papers import PAPERS
-from tests.benchmarks.papers.stored import load
+from tests.benchmarks.papers.stored import Stored, load
 from tests.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from tests.benchmarks.papers.figure import Figure, Table
     from tests.benchmarks.papers.paper import Claim, Paper, Slip
-    from tests.benchmarks.papers.stored import Stored
 
 PAGE = REPOSITORY / "docs" / "papers.md"
 IMAGES = REPOSITORY / "docs" / "images" / "papers"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.evaluation.distance import average_variation_distance, joint_of
-from stream_ldp.evaluation.trial import Measured
+from stream_ldp.evaluation.trial import Measured, Trial
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators.lasso import paper_lasso
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.evaluation.trial import Trial
     from stream_ldp.mechanisms import Support
     from stream_ldp.records.estimators import FloatArray
 

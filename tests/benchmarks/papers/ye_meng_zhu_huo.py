@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tests.benchmarks.papers import each_answer
 from tests.benchmarks.papers.costs import METHODS, Costs
 from tests.benchmarks.papers.exact import Chances, MeanVariances
 from tests.benchmarks.papers.figure import Drawn, Figure, Line, Panel, Point, Results, Table, line, number, shown
-from tests.benchmarks.papers.study import SEED, USERS, Form, Study
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from tests.benchmarks.papers.study import Row
+from tests.benchmarks.papers.study import SEED, USERS, Form, Row, Study
 
 #: Section 4.4: users, strings, numbers of a user and their range, epsilons, and the other numbers of users.
 _USERS, _STRINGS, _NUMBERS, _RANGE = 1_000_000, 50, 80, (1, 400)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,17 +11,12 @@ from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.mechanisms.k_rr import KRR
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import BitSelection, Pieces, selected
-from stream_ldp.records.estimators import estimator, hidden_factor
+from stream_ldp.records.estimators import FloatArray, estimator, hidden_factor
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.solve import supported
 from tests.benchmarks.speed import before
 from tests.benchmarks.speed.measuring import Comparison, Work
 from tests.records.estimators.examples import latent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from stream_ldp.records.estimators import FloatArray
 
 #: The rows of a dense matrix of rows and cells: the largest that fits 256 MB.
 _DENSE_ENTRIES = 2**25

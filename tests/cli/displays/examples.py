@@ -6,7 +6,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.cli.simulation.truth import TruthTally
@@ -15,8 +15,6 @@ from tests.client.examples import collection_of
 from tests.client.rankings import films
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import CellKey
 

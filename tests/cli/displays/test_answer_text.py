@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.cli.displays.answer_text import AnswerText, truth_line
 from stream_ldp.kinds import KINDS
-from stream_ldp.pipeline.answer import Plausibility, Published, RegionPart, RegionState, Status, WindowBounds
+from stream_ldp.pipeline.answer import Answer, Plausibility, Published, RegionPart, RegionState, Status, WindowBounds
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.distribution import Axis
 from stream_ldp.schemas import FOLDER
@@ -24,7 +24,6 @@ from tests.strings.examples import ranking_of as strings_of
 from tests.toy import Share
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import CellKey
 
 FLAGGED = Plausibility(statistic=99.0, degrees_of_freedom=5, p_value=1e-9, flagged=True)

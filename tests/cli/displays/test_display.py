@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from stream_ldp.cli.displays.display import Display
 from stream_ldp.pipeline.answer import WindowBounds
@@ -20,9 +20,6 @@ from tests.places.examples import collection_of as places_collection
 from tests.places.examples import counts_of
 from tests.strings.examples import collection_of as strings_collection
 from tests.strings.examples import ranking_of as strings_of
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 def drawn(shown: RenderableType, console: Console) -> list[str]:

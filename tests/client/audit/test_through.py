@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -11,9 +11,6 @@ from typer.testing import CliRunner
 from stream_ldp.cli import app
 from stream_ldp.client.audit import through
 from tests.client.audit.broken_client import BREAKS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SURVEY = """
 collection: care-survey

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
 from stream_ldp.pipeline.statistics import Room, Tally, take_changed, tally_of_rows
 from stream_ldp.pipeline.statistics.groups import GROUP_BYTES, groups_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ROW = np.array([[1]], dtype=np.uint8)
 

@@ -15,7 +15,7 @@ from stream_ldp.sets.audit import attacks
 from stream_ldp.sets.audit.attacks import repeated_attacks, set_attacks
 from stream_ldp.sets.audit.enumeration import inquiries
 from stream_ldp.sets.methods.loloha import Loloha
-from stream_ldp.sets.phases import Target
+from stream_ldp.sets.phases import Method, Target
 from tests.audit import broken
 from tests.audit.test_attacks import FEW, is_disproved
 from tests.audit.test_oracle_attacks import seeded
@@ -24,7 +24,6 @@ from tests.sets.methods.examples import build, method
 
 if TYPE_CHECKING:
     from stream_ldp.mechanisms.loloha import Permanent
-    from stream_ldp.sets.phases import Method
 
 
 @pytest.mark.parametrize(

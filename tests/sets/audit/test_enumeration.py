@@ -19,7 +19,7 @@ from stream_ldp.sets.audit import enumeration as item_enumeration
 from stream_ldp.sets.audit.enumeration import ItemEnumeration, inquiries, phases_by_group
 from stream_ldp.sets.methods.itemsets import SVSM
 from stream_ldp.sets.methods.wrapped import UserSample
-from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target, epoch_epsilon
+from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, Target, epoch_epsilon
 from tests.audit import broken
 from tests.sets.methods.examples import build, method
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
     from stream_ldp.sets.item_sets import ItemSets
-    from stream_ldp.sets.phases import Method
 
 EVERYBODY = (0, RESOLUTION)
 HALVES = ((0, RESOLUTION // 2), (RESOLUTION // 2, RESOLUTION))

@@ -121,7 +121,7 @@ async def _position(settings: Settings, file: Path, since_ms: int, *, yes: bool)
     begins_ms = _first_window(known, since_ms)
     places = [TopicPartition(topic, each.number) for each in state.sources]
     # A client's clock may be ahead of the broker's, whose time says where a report is.
-    found = await offsets_since(settings, places, begins_ms - known.window.ahead_ms)
+    found = await offsets_since(settings, dict.fromkeys(places, begins_ms - known.window.ahead_ms))
     echo(f"{known.name}: {'counts' if yes else 'would count'} again from {moment(begins_ms)}:")
     for source, place in zip(state.sources, places, strict=True):
         echo(f"  partition {source.number}: {_move(source, found[place])}")

@@ -111,8 +111,12 @@ class LogReader:
                 self._consumer.subscribe([self._partition.topic])
                 return
             self._consumer.assign([self._partition])
-            if since_ms is not None or not self._from_beginning:
-                await self._seek(since_ms)
+            # Seek at once, not with the first fetch: a record that is written in between would be missed. Seek to an
+            # offset: aiokafka's seek_to_end can lose against the reset to the beginning that an assignment starts.
+            if since_ms is not None:
+                await self.seek_since(since_ms)
+            elif not self._from_beginning:
+                self._consumer.seek(self._partition, await self.end())
         except BaseException:
             await self.stop()
             raise
@@ -217,11 +221,31 @@ class LogReader:
         with suppress(CommitFailedError, IllegalStateError):
             await self._consumer.commit({self._partition: offset})
 
-    async def _seek(self, since_ms: int | None) -> None:
-        # Seek at once, not with the first fetch: a record that is written in between would be missed. Seek to an
-        # offset: aiokafka's seek_to_end can lose against the reset to the beginning that an assignment starts.
-        place = await self.end()
-        if since_ms is not None:
-            found = (await self._consumer.offsets_for_times({self._partition: since_ms}))[self._partition]
-            place = place if found is None else found.offset
+    async def seek_since(self, time_ms: int, *, end: int | None = None) -> int:
+        """Go on at the first record of this time or later, and return its offset; at the end if there is none.
+
+        Brokers name the offset that the producer wrote into the record, be it of another record or of none. So what
+        is there and what is before it have to agree with the time; where they do not, halving finds the place.
+
+        time_ms: milliseconds since 1970-01-01 UTC.
+        end: look only before this offset, and take it for the end.
+        """
+        named = (await self._consumer.offsets_for_times({self._partition: max(0, time_ms)}))[self._partition]
+        low = (await self._consumer.beginning_offsets([self._partition]))[self._partition]
+        last = await self.end()
+        end = last if end is None else end
+        high, found = min(last, end), False
+        guesses = [high - 1] if named is None else [named.offset - 1, named.offset]
+        while low < high:
+            guess = guesses.pop() if guesses else (low + high) // 2
+            place = min(max(low, guess), high - 1)
+            self._consumer.seek(self._partition, place)
+            record = await self.next_before(high)
+            if record is not None and record.timestamp < time_ms:
+                low = min(record.offset + 1, high)
+            else:
+                high = place
+                found |= record is not None and record.offset < end
+        place = low if found else end
         self._consumer.seek(self._partition, place)
+        return place

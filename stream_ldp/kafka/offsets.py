@@ -48,20 +48,21 @@ async def bounds_of(settings: Settings, places: Sequence[TopicPartition]) -> dic
 
 
 async def offsets_since(
-    settings: Settings, places: Sequence[TopicPartition], time_ms: int
+    settings: Settings, times_ms: Mapping[TopicPartition, int], *, ends: Mapping[TopicPartition, int] | None = None
 ) -> dict[TopicPartition, int]:
     """Return the offset of the first record of each partition that was written at a time or later.
 
-    time_ms: milliseconds since 1970-01-01 UTC. Where nothing has been written since, it is the end of the partition.
+    times_ms: the time for each partition, in milliseconds since 1970-01-01 UTC.
+    ends: where a record has to come before; the ends of the partitions by default. Where none does, it is the end.
 
     Raises:
         KafkaError: the brokers cannot be asked.
     """
-    async with unsubscribed(settings) as consumer:
-        consumer.assign(places)
-        ends = await consumer.end_offsets(places)
-        found = await consumer.offsets_for_times(dict.fromkeys(places, max(0, time_ms)))
-    return {place: ends[place] if found[place] is None else found[place].offset for place in places}
+    found = {}
+    for place, time_ms in times_ms.items():
+        async with LogReader(place.topic, partition=place.partition, settings=settings) as reader:
+            found[place] = await reader.seek_since(time_ms, end=None if ends is None else ends[place])
+    return found
 
 
 async def read_record(

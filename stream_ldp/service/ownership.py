@@ -17,7 +17,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, Un
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.offsets import read_record
+from stream_ldp.kafka.offsets import offsets_since
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
@@ -415,14 +415,9 @@ class Ownership:
             each: min(max(0, time_ms), LAST_MS - 1) + 1 for each, (_, time_ms) in read.items() if time_ms is not None
         }
         found = await self._reports.consumer.offsets_for_times(times) if times else {}
-        later = {}
-        for partition, each in found.items():
-            if each is not None and each.offset < read[partition][0]:
-                # Brokers name the offset that the producer wrote into the record: what is there has to say so, too.
-                record = await read_record(self._settings, partition, int(each.offset))
-                if record is not None and record.timestamp >= times[partition]:
-                    later[partition] = int(each.offset)
-        return later
+        # Seldom any: a broker that names such a place has lost the end of the log, or believes a producer.
+        doubtful = {key: times[key] for key, each in found.items() if each is not None and each.offset < read[key][0]}
+        return await offsets_since(self._settings, doubtful, ends={key: read[key][0] for key in doubtful})
 
     def read_again(self) -> None:
         """Read every partition from its position, since what has been fetched could not be counted."""

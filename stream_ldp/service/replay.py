@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import TopicPartition
-
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.kafka.offsets import read_record
 from stream_ldp.kafka.topics import absent
 from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import KINDS, kind_of
@@ -227,11 +224,6 @@ async def _recounted(
         gone = gone or await _gone(topic, partition, since_ms=recount.appended_from_ms, settings=settings)
         log = LogReader(topic, partition=partition, settings=settings, most_expanded=MAX_EXPANDED_REPORTS_BYTES)
         async with log.opened(since_ms=recount.appended_from_ms) as reader:
-            # Brokers name the offset that the producer wrote into the record: it may lie beyond what is sought.
-            place = TopicPartition(topic, partition), await reader.position() - 1
-            before = await read_record(settings, *place) if place[1] >= 0 else None
-            if before is not None and before.timestamp >= recount.appended_from_ms:
-                await reader.seek(0)  # the oldest record
             async for records in reader.turns_to_end():
                 recount.add(
                     partition,

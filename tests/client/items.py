@@ -172,6 +172,9 @@ class FakeRoundsConsumer:
         end = sum(at_ms <= self._timeline() for at_ms, _ in self._timeline.records)
         return dict.fromkeys(partitions, end)
 
+    async def beginning_offsets(self, partitions: list[Any]) -> dict[Any, int]:
+        return dict.fromkeys(partitions, 0)
+
     async def offsets_for_times(self, times: dict[Any, int]) -> dict[Any, Any]:
         ((partition, since_ms),) = times.items()
         for offset, (at_ms, _) in enumerate(self._timeline.records):
@@ -184,7 +187,8 @@ class FakeRoundsConsumer:
     ) -> dict[Any, list[Any]]:
         records = await self._timeline.wait(timeout_ms, self._offset)
         found = [
-            SimpleNamespace(value=value, offset=self._offset + place) for place, (_, value) in enumerate(records)
+            SimpleNamespace(value=value, offset=self._offset + place, timestamp=at_ms)
+            for place, (at_ms, value) in enumerate(records)
         ]
         self._offset += len(found)
         return {partition: found}

@@ -125,7 +125,7 @@ class MemoryKafka:
 
         monkeypatch.setattr(reports_group, "LEAD_MS", 1e9)  # a turn fetches once
         monkeypatch.setattr(reports_group, "ColumnConsumer", lambda *_, **__: self)
-        monkeypatch.setattr(ownership, "read_record", self._read_record)
+        monkeypatch.setattr(ownership, "offsets_since", self._offsets_since)
         monkeypatch.setattr(joining, "last_merge", no_merge)
         monkeypatch.setattr(joining, "partials_log", self._partials_log)
         monkeypatch.setattr(windows_log, "partials_log", self._partials_log)
@@ -249,8 +249,14 @@ class MemoryKafka:
             for partition, time_ms in times.items()
         }
 
-    async def _read_record(self, settings: Settings, partition: TopicPartition, offset: int) -> Any:
-        return next(iter(self.log[partition][offset:]), None)
+    async def _offsets_since(
+        self, settings: Settings, times_ms: dict[TopicPartition, int], *, ends: dict[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        times = {key: [each.timestamp for each in self.log[key][:end]] for key, end in ends.items()}
+        return {
+            key: next((offset for offset, each in enumerate(times[key]) if each >= time_ms), ends[key])
+            for key, time_ms in times_ms.items()
+        }
 
     async def commit(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
         if self.refusing is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -37,17 +38,20 @@ async def test_a_window_that_is_computed_again_equals_the_published_one() -> Non
     assert first[0].temporal is not None
 
 
-async def test_an_offset_that_a_client_wrote_into_a_record_hides_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("named", [None, -1, 0, 1, 2**31])
+async def test_an_offset_that_a_client_wrote_into_a_record_hides_no_report(
+    named: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A broker that is asked for the first record of a time names the offset in it, or none if that is too large."""
     survey = collection_of()
 
-    async def nowhere(_: MemoryConsumer, times: dict[Any, int]) -> dict[Any, None]:
-        return dict.fromkeys(times)
+    async def anywhere(_: MemoryConsumer, times: dict[Any, int]) -> dict[Any, Any]:
+        return dict.fromkeys(times, None if named is None else SimpleNamespace(offset=named))
 
     with kafka_in_memory(survey, now_ms=START_MS) as kafka:
         await report(kafka, survey, 500)
         kafka.close_windows()
-        monkeypatch.setattr(MemoryConsumer, "offsets_for_times", nowhere)
+        monkeypatch.setattr(MemoryConsumer, "offsets_for_times", anywhere)
         found = await compare(survey, settings=kafka.settings)
     assert [each.differences for each in found] == [(), ()]
 

@@ -114,20 +114,23 @@ export class FileStore {
   }
 
   async #numbers(name) {
-    const tails = (await this.#files())
-      .filter((each) => each.startsWith(`${name}.`))
-      .map((each) => each.slice(name.length + 1));
-    return tails.filter((tail) => /^[1-9][0-9]{0,14}$/.test(tail)).map(Number);
+    return (await this.#files()).map((each) => numberOf(each, name)).filter((number) => number !== undefined);
   }
 
   async #clean(name, number) {
     for (const each of await this.#files()) {
       const path = join(this.#folder, each);
-      const isOlder = each.startsWith(`${name}.`) && Number(each.slice(name.length + 1)) < number;
+      const isOlder = numberOf(each, name) < number;
       const isDraft = each.startsWith(`.${name}.`) && each.endsWith(".draft");
       if (isOlder || (isDraft && (await isOld(path)))) await unlink(path).catch(ignoring("ENOENT"));
     }
   }
+}
+
+/** Return the number of a file of a ledger; undefined for other files, such as `ada.1.7`, which is not one of `ada`. */
+function numberOf(file, name) {
+  const tail = file.startsWith(`${name}.`) ? file.slice(name.length + 1) : "";
+  return /^[1-9][0-9]{0,14}$/.test(tail) ? Number(tail) : undefined;
 }
 
 async function isOld(path) {

@@ -71,6 +71,15 @@ test("a draft that a crash has left changes nothing, and goes in time", () =>
     assert.deepEqual(await readdir(folder), ["key.3"]);
   }));
 
+test("a ledger leaves those alone whose keys begin with its own", () =>
+  withFolder(async (folder) => {
+    const store = new FileStore(folder);
+    const others = ["ada.", "ada.1", "ada.1.1", "ada.-1"];
+    for (const key of others) await store.update(key, () => key);
+    for (let i = 0; i < 3; i++) await store.update("ada", () => "ada");
+    for (const key of ["ada", ...others]) assert.equal(await store.get(key), key);
+  }));
+
 test("a change that throws keeps the text, and a ledger on the disk is its owner's alone", () =>
   withFolder(async (folder) => {
     const store = new FileStore(join(folder, "below"));

@@ -16,7 +16,7 @@ import struct
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, Self, cast
 
@@ -49,6 +49,10 @@ _FIRST = b"\0\0\0"
 #: The most runs of records of one form in a batch. The numbers of records and their times take a byte more here and
 #: there; where there are more, lengths change all the time.
 _MOST_RUNS = 8
+
+#: The most headers of a form, of which our clients write two. A few hundred bytes may expand to millions of them, which
+#: would take seconds here.
+_MOST_HEADERS = 16
 
 #: Bytes within which the length of a record stands, and the most of its time and number together: numpy adds up
 #: integers of 64 bits, which seven bits of eight bytes leave no doubt about.
@@ -293,7 +297,7 @@ class _Form(NamedTuple):
             key_ends = record.place
             value = record.nullable()
             value_ends = record.place
-            headers = tuple(record.headers())
+            headers = tuple(islice(record.headers(), _MOST_HEADERS))  # with more, the record goes on
         except (EOFError, UnicodeDecodeError):
             return None
         if value is None or record.place != length or ends - time > _INTEGERS_BYTES:

@@ -225,6 +225,11 @@ class Cursor:
 
     def varint(self) -> int:
         """Take a signed integer in zigzag code, seven bits a byte; raises EOFError for one of more than 64 bits."""
+        data, place = self._data, self.place
+        # Without a call for each byte: a small batch may expand to millions of headers, each with two integers.
+        if place < len(data) and (byte := data[place]) < 0x80:
+            self.place = place + 1
+            return (byte >> 1) ^ -(byte & 1)
         number = 0
         for shift in range(0, 7 * _VARINT_BYTES, 7):
             (byte,) = self.take(1)

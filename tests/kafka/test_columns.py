@@ -154,6 +154,12 @@ def test_records_of_other_forms_are_those_of_aiokafka(odd: Fields) -> None:
     assert found.sizes[:3] == [100] * 3
 
 
+def test_records_of_many_headers_are_left_to_aiokafka_which_is_faster() -> None:
+    stored = batch(records=[(b"key", b"value", [("h", None)] * 17)] * LEAST_RECORDS)
+    assert runs_of(memoryview(stored)) is None, "a batch of 700 bytes may expand to millions of them"
+    assert drained(stored, in_columns=True, most=None) == drained(stored, in_columns=False, most=None)
+
+
 @given(place=st.integers(61, 61 + 200 * 60 - 1), byte=st.integers(0, 255), codec=st.sampled_from(["none", "zstd"]))
 def test_damage_fails_where_aiokafka_fails(place: int, byte: int, codec: str) -> None:
     whole = batch(codec=codec, records=[alike(number) for number in range(200)])

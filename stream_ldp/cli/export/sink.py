@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
+from urllib.parse import quote
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.extras import imported
@@ -49,6 +50,10 @@ class Sink(Protocol):
         ...
 
 
+#: Most characters of a series in the name of a file; a collection file allows no more.
+_LONGEST_SERIES = 63
+
+
 class ParquetFolder:
     """A sink that keeps DIRECTORY/COLLECTION/YYYY-MM/SERIES-START-FINGERPRINT.parquet.
 
@@ -76,7 +81,9 @@ class ParquetFolder:
         first = rows[0].values
         start = first["window_start"].replace(":", "").replace("-", "")
         folder = self._directory / first["collection_name"] / first["window_start"][:7]
-        file = folder / f"{first['series']}-{start}-{first['fingerprint'][:8]}.parquet"
+        # Whoever writes answers chooses the name of a series, which may be a path, or too long.
+        series = quote(first["series"], safe="")[:_LONGEST_SERIES]
+        file = folder / f"{series}-{start}-{first['fingerprint'][:8]}.parquet"
         beginning = file.with_suffix(".part")
         try:
             folder.mkdir(parents=True, exist_ok=True)

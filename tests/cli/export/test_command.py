@@ -13,7 +13,7 @@ from typer.testing import Result
 
 from stream_ldp.cli.export import command
 from stream_ldp.cli.export.command import export
-from stream_ldp.cli.export.sink import SinkAway, SinkError
+from stream_ldp.cli.export.sink import ParquetFolder, SinkAway, SinkError
 from stream_ldp.pipeline.rows import Row, rows_of
 from tests.client.answer_topics import published
 from tests.client.examples import of_minute
@@ -61,6 +61,15 @@ def test_an_archive_has_a_file_for_each_answer_by_month(command_line: Run, tmp_p
     table = duckdb.sql(f"SELECT count(*), sum(estimate) FROM '{tmp_path}/*/*/*.parquet'")
     count, total = table.fetchone() or (0, 0.0)
     assert (count, round(total, 9)) == (18, 3.0)
+
+
+@pytest.mark.parametrize("name", ["../../../elsewhere", "/elsewhere", "..", "a\0b", "x" * 300, "ä" * 60])
+def test_an_archive_stays_in_its_directory_whatever_an_estimate_is_called(name: str, tmp_path: Path) -> None:
+    archive = ParquetFolder(tmp_path / "a" / "b" / "archive")
+    archive.open()
+    archive.write(list(rows_of(FINALS[0].model_copy(update={"estimate": name}))))
+    (file,) = (each for each in tmp_path.rglob("*") if each.is_file())
+    assert file.parent == tmp_path / "a" / "b" / "archive" / "care-survey" / "1970-01"
 
 
 def test_since_leaves_out_what_is_older(command_line: Run) -> None:

@@ -18,6 +18,7 @@ from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.explanation import sentences
 from stream_ldp.pipeline.rows import Row, arrow_of, csv_of, rows_of
 from stream_ldp.pipeline.selection import EVERYTHING, Selection
+from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -224,12 +225,14 @@ def _time(name: str, text: str | None) -> int | None:
         return None
     # Eight digits are a date of ISO 8601.
     if text.removeprefix("-").isdecimal() and text.isascii() and len(text) != 8:
-        return int(text[:16])
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise _bad(f"{name} is a time like 2026-01-31T12:30:00Z, or milliseconds since 1970") from None
-    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1_000)
+        time_ms = int(text[:16])
+    else:
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            raise _bad(f"{name} is a time like 2026-01-31T12:30:00Z, or milliseconds since 1970") from None
+        time_ms = round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1_000)
+    return min(max(time_ms, FIRST_MS), LAST_MS)  # what the query of the next page can write
 
 
 def _bad(detail: str) -> Refused:

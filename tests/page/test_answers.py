@@ -93,6 +93,15 @@ async def test_csv_and_parquet_have_the_same_rows_as_json(client: aiohttp.Client
     assert table.column("cell_labels").to_pylist() == [row["cell_labels"] for row in rows]
 
 
+@pytest.mark.parametrize("until", ["9" * 20, "9999-12-31T23:59:59-23:59"])
+async def test_the_next_page_has_the_end_of_all_times_where_a_later_one_was_asked_for(
+    client: aiohttp.ClientSession, until: str
+) -> None:
+    async with client.get(PATH, params={"limit": "2", "until": until}) as response:
+        assert response.status == 200, await response.text()
+        assert "until=9999-12-31T23%3A59%3A59.999Z" in response.headers["Link"]
+
+
 @pytest.mark.parametrize(
     ("query", "detail"),
     [

@@ -81,7 +81,7 @@ class ParquetFolder:
         first = rows[0].values
         start = first["window_start"].replace(":", "").replace("-", "")
         folder = self._directory / first["collection_name"] / first["window_start"][:7]
-        # Whoever writes answers chooses the name of a series, which may be a path, or too long.
+        # A writer to the topic of answers chooses the name of a series, which may be a path, or too long.
         series = quote(first["series"], safe="")[:_LONGEST_SERIES]
         file = folder / f"{series}-{start}-{first['fingerprint'][:8]}.parquet"
         beginning = file.with_suffix(".part")

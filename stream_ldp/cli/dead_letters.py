@@ -123,7 +123,9 @@ async def _replay(
     topic = settings.topic_names.reports(collection.name)
     partitions = (await preflight(settings, collections))[topic]
     watermarks = await _watermarks(settings, collection, partitions)
-    selection = _Selection(collection=collection, topic=topic, watermarks=watermarks, hopeless=hopeless)
+    selection = _Selection(
+        collection=collection, topic=topic, partitions=range(partitions), watermarks=watermarks, hopeless=hopeless
+    )
     chosen = (record async for each in _letters(settings, collection, reasons) if (record := selection.take(each)))
     if dry_run:
         async for _ in chosen:
@@ -158,14 +160,15 @@ async def _publish(records: AsyncIterator[Record], settings: Settings) -> None:
 class _Selection:
     """The batches that are sent again, and those that are not.
 
-    topic: the reports topic.
-    watermarks: by its partition, in milliseconds.
+    topic, partitions: the reports topic, and the numbers of its partitions.
+    watermarks: by partition, in milliseconds.
     hopeless: whether to choose what would be refused again.
     kept: number of batches that are not sent, by why.
     """
 
     collection: Collection
     topic: str
+    partitions: range
     watermarks: Mapping[int, int]
     hopeless: bool
     batches: int = 0
@@ -174,7 +177,7 @@ class _Selection:
 
     def take(self, letter: DeadLetter) -> Record | None:
         """Return the record to send, or None."""
-        if letter.topic != self.topic:
+        if letter.topic != self.topic or letter.source_partition not in self.partitions:
             self.kept["not reports"] += 1
             return None
         if letter.value is None:

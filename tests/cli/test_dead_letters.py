@@ -49,13 +49,15 @@ def batch(collection: Collection, *, time_ms: int | None = None, fingerprint: by
     )
 
 
-async def write_letters(settings: Settings, collection: Collection, *letters: tuple[Reason, bytes]) -> None:
-    """Write a letter for each, of the offsets 0, 1, 2, ... of PARTITION of the reports topic."""
+async def write_letters(
+    settings: Settings, collection: Collection, *letters: tuple[Reason, bytes], partition: int = PARTITION
+) -> None:
+    """Write a letter for each, of the offsets 0, 1, 2, ... of a partition of the reports topic."""
     names = settings.topic_names
     producer = Producer(settings)
     await producer.start()
     for offset, (reason, value) in enumerate(letters):
-        record = Refused(topic=names.reports(collection.name), partition=PARTITION, offset=offset, value=value)
+        record = Refused(topic=names.reports(collection.name), partition=partition, offset=offset, value=value)
         letter = dead_letter(
             record, Rejected(reason, "the detail"), collection=collection, topic=names.dead_letters(collection.name)
         )
@@ -129,12 +131,16 @@ def test_the_batches_of_a_reason_are_sent_again_as_the_same_bytes_to_the_same_pa
     mended = [batch(collection) for _ in range(3)]
     others = [(Reason.LATE, batch(collection)), (Reason.BAD_CHECKSUM, batch(collection))]
     letters = [(Reason.FUTURE_TIME, each) for each in mended]
+    for partition in (4, -1):  # which the topic does not have
+        asyncio.run(write_letters(settings, collection, letters[0], partition=partition))
     asyncio.run(write_letters(settings, collection, *letters, *others))
     words = ("dead-letters", "replay", file, "--reason", "future_time")
     topic = settings.topic_names.reports("care")
-    assert run(settings, *words, "--dry-run").stdout == f"3 batches of 9 reports would be sent again to {topic}\n"
+    foreign = "2 not sent: not reports\n"
+    would = f"3 batches of 9 reports would be sent again to {topic}\n"
+    assert run(settings, *words, "--dry-run").stdout == would + foreign
     assert asyncio.run(sent_again(settings, collection)) == []
-    assert run(settings, *words).stdout == f"3 batches of 9 reports sent again to {topic}\n"
+    assert run(settings, *words).stdout == f"3 batches of 9 reports sent again to {topic}\n{foreign}"
     assert asyncio.run(sent_again(settings, collection)) == mended
 
 

@@ -76,7 +76,7 @@ def describe(
                 what = "a final answer, which never changes" if answer.final else "a provisional answer"
                 facts = {"says": AnswerText.of(answer).line(), "window": str(answer.window)}
                 return what, facts | _fingerprint(bytes.fromhex(answer.fingerprint), collection)
-    except ValueError as error:
+    except Exception as error:  # noqa: BLE001  whatever is written there ends no command
         return f"not what belongs on this topic: {problem_of(error)}", {"key": _key(record)}
 
 

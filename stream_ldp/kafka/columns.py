@@ -50,8 +50,8 @@ _FIRST = b"\0\0\0"
 #: there; where there are more, lengths change all the time.
 _MOST_RUNS = 8
 
-#: The most headers of a form, of which our clients write two. A few hundred bytes may expand to millions of them, which
-#: would take seconds here.
+#: The most headers of a form; our clients write two. A few hundred bytes may expand to millions of them, which would
+#: take seconds here.
 _MOST_HEADERS = 16
 
 #: Bytes within which the length of a record stands, and the most of its time and number together: numpy adds up

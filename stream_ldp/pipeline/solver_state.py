@@ -37,7 +37,10 @@ def with_state(value: bytes, headers: Sequence[tuple[str, bytes | None]]) -> byt
     state = next((data for name, data in headers if name == HEADER), None)
     if state is None:
         return value
-    document, parts = json.loads(value), json.loads(state)
+    try:
+        document, parts = json.loads(value), json.loads(state)
+    except RecursionError:
+        raise ValueError(f"the value or the header {HEADER} is nested too deeply") from None
     if not isinstance(parts, dict):
         raise ValueError(f"the header {HEADER} is no JSON object")  # noqa: TRY004  as of all that is malformed
     for place, part in parts.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import Status
-from stream_ldp.pipeline.rows import rows_of
+from stream_ldp.pipeline.rows import COLUMNS, rows_of
 from stream_ldp.pipeline.saved_panes import PanesList, Saved
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.sets.layout import PhaseLayout
@@ -86,7 +87,13 @@ def test_a_row_is_reported_by_its_cell() -> None:
     "suffix",
     ["reports", "partials", "estimates", "estimates-rows", "rounds", "dead-letters", "collections", "records"],
 )
-@pytest.mark.parametrize("value", [b"", b"{}", b"[]", b"\xff" * 100])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(b"", b"{}", b"[]", b"7", b"\xff" * 100, b"[" * 100_000),
+        *(b'{"schema": 1, "payload": 2}', json.dumps(dict.fromkeys(COLUMNS)).encode()),
+    ],
+)
 def test_junk_on_any_topic_is_reported_as_junk(suffix: str, value: bytes) -> None:
     what, _ = describe(record(value), suffix, SURVEY, layouts=LAYOUTS)
     assert "no batch" in what or what.startswith("not what belongs on this topic: ")

@@ -60,6 +60,7 @@ def test_no_schema_has_such_parts() -> None:
         (b"[]", "no JSON object"),
         (b"{", "Expecting"),
         (b"\xff", "utf-8"),
+        (b"[" * 100_000, "nested too deeply"),
         (b'{"/none/left": {}}', "/none, which the value does not have"),
         (b'{"/many/7/left": {}}', "/many/7, which the value does not have"),
         (b'{"/many/left": {}}', "/many, which is no object"),

@@ -26,11 +26,14 @@ estimates are from it. To first order that is the noise that passes the shrinkag
 with R_w the ratio of noise. b_w is the part of the estimate's difference from the prior's centre that the reports do
 not resolve, twice over, since the estimate is itself shrunk. It is too small: what an estimate has lost, it does not
 show. No interval can be narrow for independent attributes and cover all dependence (Low, 1997), so errors are a
-geometric mean of both. The second has the more weight, the more the reports resolve of the dependence. It has almost
-no effect where the dependence has one coefficient, since there is nothing to narrow, or hundreds: few of them are
-then resolved, and a strong dependence may be spread over the rest. Only the first is taken where the dependence is so
-strong that an attribute may be a function of the others, or few cells have all users: coefficients are then off
-together.
+geometric mean of both. The second has the weight
+
+    (1 - 4 / K)+ R / (R + 2) Pr(independent),
+
+with K coefficients of dependence, of which the reports resolve R in all, and as much for independence beforehand as
+against it. So it counts where the reports resolve several coefficients and show no dependence. It does not where they
+show nothing, nor where they show dependence that shrinking has taken a part of: a strong one may be hidden. One to
+four coefficients may hide most: two fair coins and whether they agree have all of it in one of four.
 
 All of the above is linear in the reports. Of a value that few of them show, another law says how many users may have
 it (rare_values.py): the error of a cell is at least that. It is at most the error with all of these users in the
@@ -41,6 +44,7 @@ No error is larger than the distance from the estimate to 0 or 1, whichever is f
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,17 +61,11 @@ _LARGER = 0.5
 #: What shrinking takes from the truth, as a multiple of what it takes from the estimate, which has lost as much
 #: before. Of 1, 2 and 4, at an equal coverage, none is narrower by 2 %.
 _AS_LOST = 2.0
-#: Share of a coefficient's prior variance that the reports have to resolve, on the mean, for the largest weight.
-_RESOLVED = 0.2
-#: Coefficients of dependence beyond which the weight falls.
-_MANY = 50
-#: Least and largest weight of the bootstrap's error, and the power with which it falls, for two attributes and for
-#: more. On 2,340 instances of generated tables, NLTCS and Adult, none of 25 other forms was narrower by more than 2 %
-#: at an equal coverage. Of two attributes of 11 values that nearly copy each other, 0.82 of the cells were covered
-#: with the power 1, and are 0.92.
-_OF_PAIRS, _OF_MORE = (0.33, 0.65, 3.0), (0.25, 0.6, 1.0)
-#: Users in the cell of a user, on the mean, over those of independent attributes, from which few cells have all.
-_CONCENTRATED = 4.0
+#: Coefficients of dependence up to which the bootstrap's error has no weight, and those that the reports have to
+#: resolve for half of the largest one. Generated tables, strong dependence that noise hides and near copies were
+#: covered less by forms that were as wide, with more constants or with the test of independence in place of its
+#: probability.
+_FEW, _RESOLVED = 4, 2.0
 
 
 def standard_error(problem: Problem, fit: Fit) -> FloatArray:
@@ -87,9 +85,7 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
         square = square + _of_function(prior, more)
     rare = RareValues.of(fit.joint, prior.marginals, prior.share_errors)
     square = square + _LARGER * np.sqrt(square) * product * (shown + hidden)
-    few = float((fit.joint**2 / product).sum()) > _CONCENTRATED
-    if fit.shrunk and not (few or prior.nearly_function):
-        weight = _weight(prior)
+    if fit.shrunk and (weight := _weight(prior)):
         square = square ** (1.0 - weight) * _of_bootstrap(problem, fit, noise) ** weight
     square = np.minimum(np.maximum(square, rare.least), rare.most)
     if not fit.shrunk:
@@ -99,13 +95,12 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
 
 def _weight(prior: Prior) -> float:
     """Weigh the bootstrap's error against the cautious one, from 0 to 1."""
-    resolved = prior.resolved[prior.basis.order >= 2]
-    if not resolved.size:
+    dependent = prior.basis.order >= 2
+    if (coefficients := int(np.count_nonzero(dependent))) <= _FEW:
         return 0.0
-    least, most, power = _OF_PAIRS if prior.basis.product.ndim == 2 else _OF_MORE
-    weight = least + (most - least) * min(1.0, float(resolved.mean()) / _RESOLVED)
-    few: float = min(1.0, _MANY / resolved.size) ** power
-    return weight * (1.0 - 1.0 / resolved.size) * few
+    resolved = float(prior.resolved[dependent].sum())
+    independent = math.exp(-np.logaddexp(0.0, prior.dependence.log_mean_ratio))
+    return (1.0 - _FEW / coefficients) * resolved / (resolved + _RESOLVED) * independent
 
 
 def _of_function(prior: Prior, more: FloatArray) -> FloatArray:

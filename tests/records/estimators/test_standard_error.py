@@ -120,22 +120,19 @@ def test_errors_of_few_reports_are_possible_ones_and_the_same_in_any_order_of_th
 
 
 @pytest.mark.parametrize(
-    ("truth", "reports", "f", "least"),
+    ("truth", "reports", "f"),
     [
         # The example of README: the second attribute decides the first.
-        (np.array([[0.25, 0.5, 0.0], [0.0, 0.0, 0.25]]), 2_700, 0.5, 0.8),
-        (np.array([[0.25, 0.5, 0.0], [0.0, 0.0, 0.25]]), 10_000, 0.5, 0.75),
+        (np.array([[0.25, 0.5, 0.0], [0.0, 0.0, 0.25]]), 2_700, 0.5),
+        (np.array([[0.25, 0.5, 0.0], [0.0, 0.0, 0.25]]), 10_000, 0.5),
         # Two fair coins and whether they agree: no pair shows anything.
-        (np.array([[[0.25, 0.0], [0.0, 0.25]], [[0.0, 0.25], [0.25, 0.0]]]), 10_000, 0.25, 0.5),
+        (np.array([[[0.25, 0.0], [0.0, 0.25]], [[0.0, 0.25], [0.25, 0.0]]]), 10_000, 0.25),
     ],
 )
-def test_strong_dependence_that_the_reports_do_not_show_is_mostly_covered(
-    truth: FloatArray, reports: int, f: float, least: float
+def test_intervals_cover_strong_dependence_that_the_reports_do_not_show(
+    truth: FloatArray, reports: int, f: float
 ) -> None:
-    """25 draws; errors of the noise alone cover 0.74, 0.73 and 0.17 of the cells, these 0.85, 0.77 and 0.53.
-
-    Errors that cover 0.95 of all dependence are three to six times as wide as the distances of most tables.
-    """
+    """25 draws: 0.98, 0.93 and 0.96 of the cells; errors of the noise alone cover 0.74, 0.73 and 0.17 of them."""
     covered = []
     for seed in range(25):
         cells = np.random.default_rng(seed).choice(truth.size, size=reports, p=truth.ravel())
@@ -143,7 +140,7 @@ def test_strong_dependence_that_the_reports_do_not_show_is_mostly_covered(
         counts, channel = draw(truth, reports, f=f, seed=seed, response=(0.5, 0.75))
         solution = solve("em", "certificate", counts, channel, truth.shape)
         covered.append(np.abs(solution.joint - users) <= 1.96 * solution.standard_error)
-    assert np.mean(covered) > least
+    assert np.mean(covered) > 0.9
 
 
 def test_intervals_of_reports_that_tell_nothing_reach_just_beyond_the_strongest_dependence() -> None:
@@ -218,7 +215,7 @@ def test_another_order_of_the_values_changes_no_estimate_and_no_error(sizes: tup
 
 
 def test_errors_of_weak_dependence_under_strong_noise_are_narrower_than_cautious_ones() -> None:
-    """20 tables of 5 x 5 values, nearly independent: cautious errors let expect 4.3 times the distance, these 3.3."""
+    """20 tables of 5 x 5 values, nearly independent: cautious errors let expect 4.1 times the distance, these 3.1."""
     widths, covered = [], []
     for seed in range(20):
         rng = np.random.default_rng([5, seed])
@@ -228,7 +225,7 @@ def test_errors_of_weak_dependence_under_strong_noise_are_narrower_than_cautious
         cells = rng.choice(25, size=4_000, p=truth.ravel() / truth.sum())
         users = np.bincount(cells, minlength=25).reshape(5, 5) / 4_000
         values = np.stack(np.unravel_index(cells, (5, 5)), axis=1)
-        mechanism = RRLDP(sizes=(5, 5), f=0.5, p=0.5, q=0.75)
+        mechanism = RRLDP(sizes=(5, 5), f=0.75)
         counts = RowCounts.of(mechanism.perturb(values, entropy=SeededEntropy(seed)), bits=10)
         solution = solve("em", "certificate", counts, mechanism.channel(), (5, 5))
         distance = average_variation_distance(solution.joint, users)

@@ -13,7 +13,7 @@ import socket
 import sys
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiohttp import hdrs, web
 
@@ -26,7 +26,7 @@ from stream_ldp.http.refusal import Refused
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable
 
     from aiohttp.web_protocol import RequestHandler
 
@@ -104,7 +104,7 @@ class Port:
         # By what serves them: connections without a request under way, the longest so first.
         self._idle: dict[RequestHandler, _Connection] = {}
         self._listeners: list[socket.socket] = []
-        self._accepting: set[asyncio.Task[None]] = set()
+        self._connecting: set[asyncio.Task[None]] = set()
         self._stop_seconds = stop_seconds
         self._runner: web.ServerRunner | None = None
 
@@ -140,7 +140,7 @@ class Port:
                 "(0 for any free one)"
             ) from error
         for listener in self._listeners:
-            self._begin(self._accept(server, listener))
+            self._accept_from(listener, server)
 
     async def _listen(self) -> None:
         found = await asyncio.get_running_loop().getaddrinfo(
@@ -156,46 +156,50 @@ class Port:
 
     async def stop(self) -> None:
         """Close the port, and let what is under way end."""
-        accepting = list(self._accepting)
-        for task in accepting:
-            task.cancel()
-        await asyncio.gather(*accepting, return_exceptions=True)
-        for listener in self._listeners:
+        while self._listeners:
+            listener = self._listeners.pop()
+            asyncio.get_running_loop().remove_reader(listener)
             listener.close()
+        await asyncio.sleep(0)  # A task that is cancelled before it begins leaves its connection open.
+        connecting = list(self._connecting)
+        for task in connecting:
+            task.cancel()
+        await asyncio.gather(*connecting, return_exceptions=True)
         if self._runner is not None:
             await self._runner.cleanup()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._accepting.add(task)
-        task.add_done_callback(self._accepting.discard)
+    def _accept_from(self, listener: socket.socket, server: web.Server) -> None:
+        """Accept connections, one a turn of the loop, until it is closed."""
+        if listener.fileno() >= 0:
+            # Not `sock_accept`: a task that is cancelled loses what that has just accepted.
+            asyncio.get_running_loop().add_reader(listener, self._accept, listener, server)
 
-    async def _accept(self, server: web.Server, listener: socket.socket) -> None:
-        """Accept connections until cancelled, and close at once those that are too many."""
+    def _accept(self, listener: socket.socket, server: web.Server) -> None:
+        """Accept the connection that waits, and close it at once if it is one too many."""
         loop = asyncio.get_running_loop()
-        while True:
-            try:
-                accepted, address = await loop.sock_accept(listener)
-            except ConnectionAbortedError:
-                continue  # A client has gone before its turn.
-            except OSError as error:
-                # Without a pause, it would fail as fast as the loop turns until something else is closed.
-                log.warning("no connection can be accepted: %s", error.strerror)
-                await asyncio.sleep(ACCEPT_SECONDS)
-                continue
-            network = network_of(address[0])
-            shares = SHARES - 1 if self._proxies.trust(address[0]) else 1
-            take = partial(self._connections.take, network, shares=shares)
-            if take() or (self._make_room(network, shares) and take()):
-                protocol = server()
-                connection = _Connection(accepted, network=network, ended=partial(self._ended, protocol, network))
-                self._idle[protocol] = connection
-                self._begin(self._connect(protocol, connection))
-            else:
-                self._count(Incident.TOO_MANY_CONNECTIONS)
-                accepted.close()
-            # While others knock, accepting does not wait, and would keep the loop from all else.
-            await asyncio.sleep(0)
+        try:
+            accepted, address = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # A client has gone before its turn.
+        except OSError as error:
+            # Without a pause, it would fail as fast as the loop turns until something else is closed.
+            log.warning("no connection can be accepted: %s", error.strerror)
+            loop.remove_reader(listener)
+            loop.call_later(ACCEPT_SECONDS, self._accept_from, listener, server)
+            return
+        network = network_of(address[0])
+        shares = SHARES - 1 if self._proxies.trust(address[0]) else 1
+        take = partial(self._connections.take, network, shares=shares)
+        if take() or (self._make_room(network, shares) and take()):
+            protocol = server()
+            connection = _Connection(accepted, network=network, ended=partial(self._ended, protocol, network))
+            self._idle[protocol] = connection
+            task = loop.create_task(self._connect(protocol, connection))
+            self._connecting.add(task)
+            task.add_done_callback(self._connecting.discard)
+        else:
+            self._count(Incident.TOO_MANY_CONNECTIONS)
+            accepted.close()
 
     def _make_room(self, network: str, shares: int) -> bool:
         """Close the connection that has been without a request for longest, of a client that has its share.

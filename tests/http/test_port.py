@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import logging
 import resource
+import socket
 import ssl
 import subprocess
+import warnings
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -409,6 +412,21 @@ async def test_a_port_lets_what_is_under_way_end_and_is_free_then() -> None:
             await served.ask(b"")
 
 
+@pytest.mark.parametrize("turns", range(5))
+async def test_a_connection_that_comes_at_a_stop_is_closed(turns: int, recwarn: pytest.WarningsRecorder) -> None:
+    async with Opened(small) as served:
+        await asyncio.sleep(0)
+        knocking = socket.create_connection(("127.0.0.1", served.port))
+        gc.collect()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        recwarn.clear()
+        warnings.simplefilter("always", ResourceWarning)
+    gc.collect()
+    knocking.close()
+    assert [str(each.message) for each in recwarn] == []
+
+
 async def test_a_port_that_cannot_be_opened_says_how_to_choose_another_one() -> None:
     async with Opened(small) as served:
         second = Port(small, host="127.0.0.1", port=served.port, hosts=Hosts(), option="--its-port")
@@ -420,15 +438,14 @@ async def test_a_port_that_cannot_be_opened_says_how_to_choose_another_one() -> 
 async def test_without_descriptors_accepting_waits_and_goes_on(
     monkeypatch: pytest.MonkeyPatch, own_log: pytest.LogCaptureFixture
 ) -> None:
-    loop = asyncio.get_running_loop()
-    accept, failures = loop.sock_accept, [OSError(24, "Too many open files")]
+    accept, failures = socket.socket.accept, [OSError(24, "Too many open files")]
 
-    async def fail_once(listener: Any) -> Any:
+    def fail_once(listener: socket.socket) -> Any:
         if failures:
             raise failures.pop()
-        return await accept(listener)
+        return accept(listener)
 
-    monkeypatch.setattr(loop, "sock_accept", fail_once)
+    monkeypatch.setattr(socket.socket, "accept", fail_once)
     monkeypatch.setattr(port, "ACCEPT_SECONDS", 0.01)
     async with Opened(small) as served:
         assert (await served.ask(served.head())).startswith(b"HTTP/1.1 200 ")

@@ -135,16 +135,19 @@ class RoundLog:
             self._whole = True
 
     async def _catch_up(self) -> None:
+        number, last = 0, ""
         async for record in self._reader.read_to_end():
             try:
                 asked = self._asking.read(self._collection, record.value or b"")
             except ValueError as error:
-                log.warning("%s offset %d is not a round of ours: %s", record.topic, record.offset, error)
+                number, last = number + 1, f"{record.topic} offset {record.offset}: {error}"
                 self._pass_over()
                 continue
             self._rounds.pop(asked.fingerprint, None)
             self._rounds[asked.fingerprint] = record.timestamp, asked
             self._forget(before_ms=record.timestamp - self._kept_ms)
+        if number:
+            log.warning("records that are no rounds of ours are passed over: %d, the last %s", number, last)
 
     def _forget(self, *, before_ms: int) -> None:
         """Forget the rounds that a worker that starts now would not find either."""

@@ -33,10 +33,12 @@ from stream_ldp.pipeline.partials import encode, partition_of
 from stream_ldp.pipeline.provisionals import SHARE, Provisionals
 from stream_ldp.pipeline.quarantine import LogEntry, Quarantine, Unread, Unsolved
 from stream_ldp.pipeline.region_waits import RegionWaits
+from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.rows import published_rows
-from stream_ldp.service.dead_letters import unread_letter
+from stream_ldp.service.dead_letters import Refused, dead_letter
 from stream_ldp.service.finals import Finals
 from stream_ldp.service.holding import Holding
+from stream_ldp.service.rejection_log import RejectionLog
 from stream_ldp.service.standstill import Standstill
 from stream_ldp.service.windows_log import partials_log
 
@@ -85,6 +87,10 @@ REGION_SECONDS = 1.0
 MAX_FORMER = 16
 
 
+#: Dead letters of partials that wait at most to be written together, and bytes of one that waits for no others.
+MAX_LETTERS, LARGE_LETTER_BYTES = 100, 2**14
+
+
 class _CannotSolve(StreamLDPError, RuntimeError):
     """What was to be made of a window cannot be computed; the exception that says why is its cause."""
 
@@ -126,6 +132,8 @@ class CollectionMerger:
         # Records that came while it was being rebuilt: each partition is applied in the order of its log.
         self._waiting: deque[LogEntry] = deque()
         self._wake = asyncio.Event()
+        self._letters: list[Record] = []
+        self._refusals = RejectionLog(collection.name, one="a partial", many="partials")
         # After what the windows are being rebuilt again, as `repr` writes it; empty at the first try.
         self._failed = ""
         self._begin_anew()
@@ -193,6 +201,7 @@ class CollectionMerger:
                 await self._finals.stop()
         finally:
             await self._finals.stop()
+            await self._publish_letters()
 
     async def _work(self, *, stopping: Callable[[], bool]) -> None:
         """Rebuild the windows and publish their answers, until the reports topic is another one."""
@@ -210,6 +219,7 @@ class CollectionMerger:
     async def _turn(self, provisionals: list[Provisionals]) -> None:
         """Do what is to be done next, or wait until there is something."""
         self._wake.clear()
+        await self._publish_letters()
         await self._look_at_regions()
         held = await self._holding.look()
         if held and not self._quarantine.holding(self.merge):
@@ -233,6 +243,8 @@ class CollectionMerger:
                 await self._tidy_up()
             now = time.monotonic()
             waits = [COMMIT_SECONDS] if self._moved else []
+            if (sum_due := self._refusals.look(now=now)) is not None:
+                waits.append(sum_due)
             if self._region_waits:
                 waits.append(REGION_SECONDS)
             waits += [
@@ -315,10 +327,20 @@ class CollectionMerger:
         if unread is None:
             return
         name = self._collection.name
-        log.warning("%s: passed over, and dead-lettered: %s", name, unread)
         self._metrics.records_passed_over.labels(name, "partials").inc()
+        refused = Refused(topic=entry.topic, partition=entry.partition, offset=entry.offset, value=entry.value)
+        why = Rejected(Reason.UNREADABLE_RECORD, unread.why)
+        self._refusals.add(refused, why, now=time.monotonic())
         topic = self._names.dead_letters(name)
-        await self._producer.publish([unread_letter(entry, unread, collection=self._collection, topic=topic)])
+        self._letters.append(dead_letter(refused, why, collection=self._collection, topic=topic))
+        # All of a turn are written at once: a wait for each would hold up the partials of all collections.
+        if len(self._letters) >= MAX_LETTERS or len(self._letters[-1].value) >= LARGE_LETTER_BYTES:
+            await self._publish_letters()
+
+    async def _publish_letters(self) -> None:
+        letters, self._letters = self._letters, []
+        if letters:
+            await self._producer.publish(letters)
 
     async def _fold(self, entry: LogEntry) -> Unread | None:
         """Apply a record; return it if it cannot be read."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from aiokafka import ConsumerRecord
 
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.quarantine import LogEntry, Unread
 
 #: Most bytes of a value that a letter carries: as much as brokers take of a batch by default. A few hundred bytes may
 #: be a value of megabytes, compressed, which would fill the disk, or be more than a worker may write.
@@ -137,19 +136,6 @@ def dead_letter(record: Refused, why: Rejected, *, collection: Collection, topic
     A value of more than MAX_VALUE_BYTES is left out; its length and SHA-256 are in headers. The key is the place, so
     that a letter that is written twice, by two owners of a partition, can be recognised.
     """
-    more = {} if record.count == 1 else {"count": str(record.count)}
-    return _letter(record, why, collection=collection, topic=topic, more=more)
-
-
-def unread_letter(entry: LogEntry, unread: Unread, *, collection: Collection, topic: str) -> Record:
-    """Make the dead letter of a record of the partials topic that cannot be read, as `dead_letter` does."""
-    why = Rejected(Reason.UNREADABLE_RECORD, unread.why)
-    return _letter(entry, why, collection=collection, topic=topic, more={})
-
-
-def _letter(
-    record: LogEntry | Refused, why: Rejected, *, collection: Collection, topic: str, more: dict[str, str]
-) -> Record:
     value = record.value or b""
     headers = {
         "reason": why.reason.value,
@@ -159,8 +145,9 @@ def _letter(
         "source-offset": str(record.offset),
         "collection": collection.name,
         "fingerprint": collection.fingerprint.hex(),
-        **more,
     }
+    if record.count > 1:
+        headers["count"] = str(record.count)
     if len(value) > MAX_VALUE_BYTES:
         headers |= {"value-length": str(len(value)), "value-sha256": hashlib.sha256(value).hexdigest()}
         value = b""

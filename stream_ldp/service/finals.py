@@ -62,9 +62,13 @@ class Finals:
         Raises:
             KafkaError: the brokers cannot be asked.
         """
+        passed_over = self._metrics.records_passed_over.labels(self._name, "answers")
+        number, last = 0, None
         async for unread in self._answers.read():
-            log.warning("%s: passed over: %s", self._name, unread)
-            self._metrics.records_passed_over.labels(self._name, "answers").inc()
+            number, last = number + 1, unread
+            passed_over.inc()
+        if last is not None:
+            log.warning("%s: answers that cannot be read are passed over: %d, the last %s", self._name, number, last)
 
     async def publish_once(self, series: Series, answer: Answer) -> int | None:
         """Publish a final answer unless it is on the log, and return its offset; None if it is there."""

@@ -18,7 +18,7 @@ SUM_SECONDS = 60.0
 
 @dataclass(kw_only=True, slots=True)
 class _Sum:
-    """The batches of one reason since its last line."""
+    """The records of one reason since its last line."""
 
     since: float
     count: int = 0
@@ -26,14 +26,19 @@ class _Sum:
 
 
 class RejectionLog:
-    """A rejection log has a line for the first batch of a reason, and then their sum every SUM_SECONDS.
+    """A rejection log has a line for the first record of a reason, and then their sum every SUM_SECONDS.
 
-    After SUM_SECONDS without such a batch, the next one is a first one again. No line has any byte of a batch.
+    After SUM_SECONDS without such a record, the next one is a first one again. No line has any byte of a report.
     """
 
-    def __init__(self, collection: str) -> None:
-        """Begin with no reasons; `collection` is the name that lines begin with."""
+    def __init__(self, collection: str, *, one: str = "a batch", many: str = "batches") -> None:
+        """Begin with no reasons.
+
+        collection: name that lines begin with.
+        one, many: what lines call a record, and several.
+        """
         self._collection = collection
+        self._one, self._many = one, many
         self._sums: dict[Reason, _Sum] = {}
 
     def add(self, record: Refused, why: Rejected, *, now: float) -> None:
@@ -48,13 +53,13 @@ class RejectionLog:
             return
         self._sums[why.reason] = _Sum(since=now, count=record.count - 1)
         log.warning(
-            "%s: a batch is refused as %s, at %s %s; such batches become dead letters: stream-ldp dead-letters list",
-            *(self._collection, why.reason.value, record.topic, place),
+            "%s: %s is refused as %s, at %s %s; such %s become dead letters: stream-ldp dead-letters list",
+            *(self._collection, self._one, why.reason.value, record.topic, place, self._many),
             extra={"collection": self._collection, "reason": why.reason.value, "batches": 1},
         )
 
-    def look(self, *, now: float) -> None:
-        """Write the sums that are due, at the same kind of time."""
+    def look(self, *, now: float) -> float | None:
+        """Write the sums that are due, at the same kind of time; return the seconds until another may be."""
         for reason, each in list(self._sums.items()):
             if now < each.since + SUM_SECONDS:
                 continue
@@ -62,8 +67,9 @@ class RejectionLog:
                 del self._sums[reason]
                 continue
             log.warning(
-                "%s: %d more batches were refused as %s in %.0f s, the last at %s",
-                *(self._collection, each.count, reason.value, now - each.since, each.last),
+                "%s: %d more %s were refused as %s in %.0f s, the last at %s",
+                *(self._collection, each.count, self._many, reason.value, now - each.since, each.last),
                 extra={"collection": self._collection, "reason": reason.value, "batches": each.count},
             )
             self._sums[reason] = _Sum(since=now)
+        return min((each.since + SUM_SECONDS - now for each in self._sums.values()), default=None)

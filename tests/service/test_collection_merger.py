@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from aiokafka.errors import KafkaConnectionError
 
 from stream_ldp.kafka.memory import connected
 from stream_ldp.kafka.merge_commits import last_merge
+from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status
@@ -50,6 +52,9 @@ from tests.service.mergers import (
 async def test_junk_becomes_a_dead_letter_that_names_its_place(merger: Merger, published: Published) -> None:
     await rebuilt(merger)
     await merger.apply(entry(SMALL, 7, b"junk", b"junk"))
+    async with asyncio.timeout(SOON):
+        while not published.records:
+            await asyncio.sleep(0)
     letters = {record.topic: dict(record.headers) for record in published.records}
     # Both collections have the same partition, and it is not known which of them it is about.
     headers = letters["stream-ldp.small.dead-letters"]
@@ -59,6 +64,35 @@ async def test_junk_becomes_a_dead_letter_that_names_its_place(merger: Merger, p
         b"7",
     )
     assert merger.problems() == []
+
+
+async def test_a_flood_of_records_that_cannot_be_read_is_few_writes_and_few_lines(
+    merger: Merger, published: Published, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A wait for each dead letter would hold up the partials of all collections."""
+    writes: list[int] = []
+    publish = published.publish
+
+    async def counted(records: Iterable[Record]) -> None:
+        records = list(records)
+        writes.append(len(records))
+        await publish(records)
+
+    monkeypatch.setattr(published, "publish", counted)
+    await rebuilt(merger)
+    forged, number = entry(SMALL, 0, b"junk", b"junk"), 1_000
+    caplog.clear()
+    for offset in range(number):
+        await merger.apply(replace(forged, offset=offset))
+    await merger.on_stop()
+    async with asyncio.timeout(SOON):
+        while sum(writes) < number:
+            await asyncio.sleep(0)
+    assert len(writes) <= number / collection_merger.MAX_LETTERS + 1
+    assert [dict(each.headers)["source-offset"] for each in published.records] == [b"%d" % n for n in range(number)]
+    lines = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert len(lines) == 1
+    assert "small: a partial is refused as unreadable_record, at partials partition " in lines[0]
 
 
 def joins(partition: int, topic: TopicIdentity) -> partials.Watermark:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -153,8 +152,7 @@ async def test_bad_reports_and_bad_rounds_neither_change_a_final_nor_stop_the_wo
         [(Reason.UNKNOWN_FINGERPRINT.value, value) for value in unknown]
         + [(Reason.CLOSED_PHASE.value, value) for value in closed]
     )
-    # Whoever reads the topic again says it again.
-    assert len(set(re.findall(r"offset \d+ is not a round of ours", worker.log))) == 4
+    assert "records that are no rounds of ours are passed over: " in worker.log
 
 
 async def test_windows_of_pipelined_epochs_ask_both_phases_and_bring_a_result_each(

@@ -302,8 +302,10 @@ async def test_forged_counts_and_times_end_neither_a_worker_nor_the_finals_of_ot
                 await asyncio.sleep(0.2)
         _, metrics = await worker.get("/metrics")
         assert await worker.problems() == []
-    assert "beyond the years 1 to 9999" in worker.log
-    assert "more than the 1 records before it can hold" in worker.log
+    letters = await deployment.records(deployment.names.dead_letters("another"))
+    details = " ".join(dict(letter.headers)["detail"].decode() for letter in letters)
+    assert "beyond the years 1 to 9999" in details
+    assert "more than the 1 records before it can hold" in details
     assert 'records_passed_over_total{collection="another",topic="partials"} 6.0' in metrics
     # Rows as often as a count of 32 bits can say would take 24 GiB one by one.
     assert peak_bytes(metrics) < 2**30

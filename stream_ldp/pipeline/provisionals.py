@@ -1,10 +1,10 @@
 """The provisional answers of one series: which open windows get one, and when.
 
-A round of them begins when about `every` has passed since the last one and reports have come: with the flush that is
-nearest to that time. By a clock of its own, a round could come just before each flush, and its reports would wait for
-another `every`. It goes through the windows with new reports, earliest first, until the round's allowance of time is
-spent: the rest is skipped, and its turn comes in a later round. So solves that take long for `every` leave their
-collection time for its finals, and each other time to run.
+A round of them begins with the flush that comes about `every` after the one that the last round answered. By a clock of
+its own, a round could come just before each flush, and its reports would wait for another `every`: so would those of a
+round that has waited for other solves, if the next one came `every` after it. A round goes through the windows with new
+reports, earliest first, until its allowance of time is spent: the rest is skipped, and its turn comes in a later round.
+So solves that take long for `every` leave their collection time for its finals, and each other time to run.
 """
 
 from __future__ import annotations
@@ -84,15 +84,19 @@ class Provisionals:
         waiting = self._round or self._left_out or self._merge.has_changed(self.series)
         return self._next_at + self._slack_s if waiting else None
 
-    def next(self, *, now: float) -> WindowTask[Any, Any] | None:
+    def next(self, *, now: float, flushed_at: float) -> WindowTask[Any, Any] | None:
         """Return the task to be answered next; None if nothing is to be answered now.
 
         Call it when reports have come. Call `answer` when its answer is published, and then this again.
+
+        flushed_at: when the newest reports came.
         """
         if not self._round:
             if self.due_at is None or now < self._next_at - self._slack_s:
                 return None
-            self._begin(now)
+            # What has waited for longer than `every` is no measure of when the next flush comes.
+            self._next_at = self._every_s + (flushed_at if flushed_at > now - self._every_s else now)
+            self._begin()
         while self._round:
             start = self._round.popleft()
             if not self._merge.is_open(start, self.series):
@@ -116,8 +120,7 @@ class Provisionals:
             self._allowance.spend(seconds, now=now)
         self._has_answered = True
 
-    def _begin(self, now: float) -> None:
-        self._next_at = now + self._every_s
+    def _begin(self) -> None:
         self._round.extend(sorted(self._left_out.union(self._merge.changed(self.series))))
         self._left_out = set()
         self._answered = {

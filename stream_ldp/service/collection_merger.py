@@ -158,8 +158,8 @@ class CollectionMerger:
         self._outdated = False
         self._former: dict[TopicIdentity, None] = {}
         self._heard_at = self._unsolved_at = -math.inf
-        # Offset of the newest record of the partials topic that has been applied.
-        self._applied = 0
+        # Offset of the newest record of the partials topic that has been applied, and when the newest partials came.
+        self._applied, self._flushed_at = 0, -math.inf
 
     def problems(self) -> list[str]:
         """Say why it is not ready; empty when it is."""
@@ -345,7 +345,9 @@ class CollectionMerger:
     async def _fold(self, entry: LogEntry) -> Unread | None:
         """Apply a record; return it if it cannot be read."""
         watermark = entry.watermark_of(self.merge.fingerprint)
-        if watermark is not None and watermark.region == self._settings.region:
+        if watermark is None:
+            self._flushed_at = time.monotonic()
+        elif watermark.region == self._settings.region:
             await self._hear_of(watermark.topic)
         self._applied = max(self._applied, entry.offset)
         self._moved = True
@@ -575,8 +577,7 @@ class CollectionMerger:
             if due and seconds + provisional.seconds > TOGETHER_SECONDS:
                 continue
             before = provisional.skipped
-            # What is due within the moment goes along, or each would have a turn to itself forever.
-            task = provisional.next(now=time.monotonic() + (TOGETHER_SECONDS if due else 0.0))
+            task = provisional.next(now=time.monotonic(), flushed_at=self._flushed_at)
             if provisional.skipped > before:
                 self._metrics.merge.provisionals_skipped.labels(name).inc(provisional.skipped - before)
                 if not before:

@@ -17,10 +17,15 @@ PERIOD_S, SHARE = 2.0, 0.5
 EVERY_S = JOINT.every_ms / 1_000
 
 
-def answered(provisionals: Provisionals, *, now: float, seconds: float = 0.0) -> list[int]:
-    """Answer all that is to be answered now, and return the windows, by the minute of their start."""
+def answered(
+    provisionals: Provisionals, *, now: float, flushed_at: float | None = None, seconds: float = 0.0
+) -> list[int]:
+    """Answer all that is to be answered now, and return the windows, by the minute of their start.
+
+    flushed_at: when the newest reports came; now by default.
+    """
     windows = []
-    while (task := provisionals.next(now=now)) is not None:
+    while (task := provisionals.next(now=now, flushed_at=now if flushed_at is None else flushed_at)) is not None:
         assert not task.final
         windows.append(task.window_ms // MINUTE_MS)
         provisionals.answer(task, seconds=seconds, now=now)
@@ -67,6 +72,24 @@ def test_a_round_begins_with_the_flush_that_is_nearest_to_its_time() -> None:
     report(merge, 0, reports=9)
     assert answered(provisionals, now=3.7 * EVERY_S) == []
     assert answered(provisionals, now=4.0 * EVERY_S) == [0]
+
+
+def test_a_round_that_had_to_wait_for_other_solves_is_followed_by_one_with_a_flush() -> None:
+    merge, provisionals = begun(0)
+    assert answered(provisionals, now=0.0) == [0]
+    report(merge, 0, reports=2)
+    assert answered(provisionals, now=1.5 * EVERY_S, flushed_at=EVERY_S) == [0]
+    report(merge, 0, reports=3)
+    assert answered(provisionals, now=2.0 * EVERY_S) == [0], "its reports would wait for half of `every`"
+
+
+def test_a_round_long_after_the_last_reports_is_followed_by_none_at_once() -> None:
+    merge, provisionals = begun(0)
+    assert answered(provisionals, now=0.0) == [0]
+    report(merge, 0, reports=2)
+    assert answered(provisionals, now=9.0 * EVERY_S, flushed_at=EVERY_S) == [0]
+    report(merge, 0, reports=3)
+    assert answered(provisionals, now=9.5 * EVERY_S, flushed_at=EVERY_S) == []
 
 
 def test_a_record_that_brings_no_reports_brings_no_answer() -> None:

@@ -1,10 +1,11 @@
 """The provisional answers of one series: which open windows get one, and when.
 
-A round of them begins with the flush that comes about `every` after the one that the last round answered. By a clock of
-its own, a round could come just before each flush, and its reports would wait for another `every`: so would those of a
-round that has waited for other solves, if the next one came `every` after it. A round goes through the windows with new
-reports, earliest first, until its allowance of time is spent: the rest is skipped, and its turn comes in a later round.
-So solves that take long for `every` leave their collection time for its finals, and each other time to run.
+A round of them begins with the flush that comes about `every` after the one that the last round answered. By a clock
+of its own, a round could come just before each flush, and its reports would wait for another `every`; so would those
+of a round that has waited for other solves, if the next one came `every` after it. A round goes through the windows
+with new reports, earliest first, until its allowance of time is spent: the rest is skipped, and its turn comes in a
+later round. So solves that take long for `every` leave their collection time for its finals, and each other time to
+run.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from stream_ldp.records.estimators.solution import Start
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scipy import sparse
+    from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Support
     from stream_ldp.pipeline.statistics import RowCounts
@@ -73,17 +73,17 @@ def _pair_lasso(problem: Problem, *, most: float) -> tuple[FloatArray, float]:
 
     most: nats; the wanted gap, if it is smaller than the usual one.
     """
-    # Imported here, since SciPy and scikit-learn take seconds to import and only LASSO needs them.
-    from scipy import sparse  # noqa: PLC0415
-
     sizes, prior = problem.likelihood.sizes, problem.prior
     data = _Response.of(problem.counts, sizes=sizes, supports=problem.supports)
     centre = np.maximum(prior.centre.ravel(), _MIN_PROBABILITY)
     spring = np.sqrt(prior.strength / centre)
-    design = sparse.vstack([sparse.diags_array(1.0 / data.error) @ _design(sizes), sparse.diags_array(spring)])
+    height, rows = len(data.error), _rows_of_cells(sizes)
+    # Behind them, each cell has a row of its own, which holds it to the centre.
+    rows = np.column_stack([rows, np.arange(height, height + len(rows))])
+    values = np.column_stack([(1.0 / data.error)[rows[:, :-1]], spring])
     response = np.concatenate([data.frequency / data.error, spring * centre])
     # Lasso averages the squares over the rows, so a penalty of 1 is one of 1 / rows.
-    weights, gap = _non_negative(design.tocsc(), response, 1.0 / len(response), centre, most=most)
+    weights, gap = _non_negative(rows, values, response, 1.0 / len(response), centre, most=most)
     return on_simplex(weights).reshape(sizes), gap
 
 
@@ -94,7 +94,8 @@ def paper_lasso(counts: RowCounts, *, sizes: tuple[int, ...], supports: Sequence
     """
     singles = sum(sizes)
     response = _Response.of(counts, sizes=sizes, supports=supports).frequency[:singles]
-    weights, _ = _non_negative(_design(sizes)[:singles].tocsc(), response, _PAPER_ALPHA, None, most=math.inf)
+    rows = _rows_of_cells(sizes)[:, : len(sizes)]
+    weights, _ = _non_negative(rows, np.ones(rows.shape), response, _PAPER_ALPHA, None, most=math.inf)
     total = float(weights.sum())
     joint = weights / total if total else np.full(len(weights), 1.0 / len(weights))
     return joint.reshape(sizes)
@@ -110,16 +111,16 @@ class _Response(NamedTuple):
     def of(cls, counts: RowCounts, *, sizes: tuple[int, ...], supports: Sequence[Support]) -> _Response:
         one = np.repeat([support.one for support in supports], sizes)
         zero = np.repeat([support.zero for support in supports], sizes)
-        bits = counts.bits
-        products, squares = np.zeros((bits + 1, bits + 1)), np.zeros((bits + 1, bits + 1))
+        sums = np.zeros((counts.bits + 1, counts.bits + 1))
         rows = counts.unpacked()
         for begin in range(0, len(rows), _BLOCK):
-            # Algorithm 2, line 4, for every report and bit, behind a column of ones that makes singles of pairs.
-            unbiased = (rows[begin : begin + _BLOCK] - zero) / (one - zero)
-            x = np.column_stack([np.ones(len(unbiased)), unbiased])
-            c = counts.counts[begin : begin + _BLOCK, None] / counts.reports
-            products += x.T @ (c * x)
-            squares += np.square(x).T @ (c * np.square(x))
+            # Behind a column of ones, which makes singles of pairs.
+            bits = np.pad(rows[begin : begin + _BLOCK].astype(np.float64), ((0, 0), (1, 0)), constant_values=1.0)
+            sums += bits.T @ (counts.counts[begin : begin + _BLOCK, None] * bits)
+        # Algorithm 2, line 4, for every report and bit. Of bits, which are 0 or 1, its square is linear as well.
+        least, most = -zero / (one - zero), (1.0 - zero) / (one - zero)
+        linear = _linear(least, most), _linear(least**2, most**2)
+        products, squares = (each @ (sums / counts.reports) @ each.T for each in linear)
         # A bit that never varied has the error of one user, not none.
         variance = np.maximum(squares - products**2, 1.0 / counts.reports) / counts.reports
         ends = np.cumsum((1, *sizes))
@@ -132,41 +133,63 @@ class _Response(NamedTuple):
         )
 
 
-def _design(sizes: tuple[int, ...]) -> sparse.csr_array:
-    """Make M, with a row for each frequency of the response and a column for each cell."""
-    from scipy import sparse  # noqa: PLC0415  see pair_lasso
+def _linear(at_zero: FloatArray, at_one: FloatArray) -> FloatArray:
+    """Make the matrix that turns bits, behind a 1, into one of two numbers each, behind a 1."""
+    matrix = np.diag(np.concatenate([[1.0], at_one - at_zero]))
+    matrix[1:, 0] = at_zero
+    return matrix
 
+
+def _rows_of_cells(sizes: tuple[int, ...]) -> NDArray[np.intp]:
+    """List the frequencies of the response that a user in each cell adds to, shape (cells, singles and pairs)."""
     values = np.indices(sizes).reshape(len(sizes), -1)
     rows = [np.add(v, offset) for v, offset in zip(values, np.cumsum((0, *sizes)), strict=False)]
     height = sum(sizes)
     for i, j in combinations(range(len(sizes)), 2):
         rows.append(height + values[i] * sizes[j] + values[j])
         height += sizes[i] * sizes[j]
-    cells = values.shape[1]
-    # 32 bits: scikit-learn takes no wider indices.
-    down = np.stack(rows).ravel().astype(np.int32)
-    across = np.tile(np.arange(cells, dtype=np.int32), len(rows))
-    return sparse.csr_array((np.ones(len(down)), (down, across)), shape=(height, cells))
+    return np.stack(rows, axis=1)
 
 
 def _non_negative(
-    design: sparse.csc_array, response: FloatArray, alpha: float, start: FloatArray | None, *, most: float
+    rows: NDArray[np.intp],
+    values: FloatArray,
+    response: FloatArray,
+    alpha: float,
+    start: FloatArray | None,
+    *,
+    most: float,
 ) -> tuple[FloatArray, float]:
     """Solve by coordinate descent, from `start` if there is one; return the weights and the duality gap.
 
+    rows, values: of the design's entries, shape (columns, entries of each).
     most: the wanted gap, if it is smaller than `_GAP` allows.
     """
-    from sklearn.linear_model import Lasso  # noqa: PLC0415  see pair_lasso
+    # Imported here, since SciPy and scikit-learn take seconds to import and only LASSO needs them.
+    from scipy import sparse  # noqa: PLC0415
+    from sklearn import config_context  # noqa: PLC0415
+    from sklearn.linear_model import enet_path  # noqa: PLC0415
 
-    tolerance = min(_GAP, most / float(response @ response))
-    lasso = Lasso(
-        alpha=alpha, positive=True, fit_intercept=False, tol=tolerance, max_iter=_PASSES, warm_start=start is not None
-    )
-    if start is not None:
-        lasso.coef_ = start.copy()
-    weights: FloatArray = lasso.fit(design, response).coef_
+    columns, entries = rows.shape
+    # 32 bits: scikit-learn takes no wider indices.
+    places, bounds = rows.ravel().astype(np.int32), np.arange(0, rows.size + 1, entries, dtype=np.int32)
+    design = sparse.csc_array((values.ravel(), places, bounds), shape=(len(response), columns))
+    # Not by `Lasso`, nor with validation: to look at the input takes longer than to solve a binary pair.
+    with config_context(skip_parameter_validation=True):
+        _, weights, gaps = enet_path(
+            design,
+            response,
+            l1_ratio=1.0,
+            alphas=[alpha],
+            precompute=False,
+            coef_init=None if start is None else start.copy(),
+            positive=True,
+            check_input=False,
+            tol=min(_GAP, most / float(response @ response)),
+            max_iter=_PASSES,
+        )
     # The solver's objective, and so its gap, is a mean over the rows.
-    return weights, len(response) * float(lasso.dual_gap_)
+    return weights[:, 0], len(response) * float(gaps[0])
 
 
 def _fit(problem: Problem, joint: FloatArray, prior_users: float) -> Fit:

@@ -303,7 +303,8 @@ def solve(collection: Collection, task: WindowTask[Any, Any]) -> Answer:
     from stream_ldp.pipeline.leverage import moved  # noqa: PLC0415
 
     answer: Answer = kind_of(collection).solve(collection, task)
-    answer = answer.with_liars(moved(leverages_of(collection), series=answer.series, reports=answer.reports))
+    liars = moved(leverages_of(collection), series=answer.series, reports=answer.reports)
+    answer = answer.model_copy(update={"liars": liars})
     answer = answer.with_sources(task.sources)
     if collection.rotate is not None:
         answer = answer.with_turns(w_event_of(collection))

@@ -39,7 +39,7 @@ def printable(text: str) -> str:
     >>> printable("apple pie\x1b[2J\n")
     'apple pie\\x1b[2J\\n'
     """
-    return "".join(each if _is_shown(each) else _spelled(each) for each in text)
+    return "".join(each if _is_shown(each) else each.encode("unicode-escape").decode("ascii") for each in text)
 
 
 def printable_json(text: str) -> str:
@@ -54,10 +54,6 @@ def printable_json(text: str) -> str:
 
 def _is_shown(character: str) -> bool:
     return character.isprintable() and _AN_UNSEEN.match(character) is None
-
-
-def _spelled(character: str) -> str:
-    return character.encode("unicode-escape").decode("ascii")
 
 
 def _escaped(character: str) -> str:

@@ -20,9 +20,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.memory import MemoryBroker, Sent, connected
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
@@ -32,16 +34,11 @@ from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import REGISTRATION
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.rejection import Rejected
 from stream_ldp.pipeline.rows import published_rows
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.service.dead_letters import dead_letter, refused_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.rejection import Rejected
 
 __all__ = ["KafkaInMemory", "kafka_in_memory"]
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import runpy
+import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from stream_ldp.__main__ import main
-
-if TYPE_CHECKING:
-    import signal
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 #: What the process imports from which others are forked. It must start no thread.
 PRELOADED = ("tests.preloaded",)

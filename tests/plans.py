@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.plan import Plan
+from stream_ldp.pipeline.plan import Plan
 
 
 def text_of(planned: Plan) -> str:

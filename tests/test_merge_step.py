@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from stream_ldp.collection import Collection, Series
 from stream_ldp.kinds import parse_collection
 from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.answer import NextPhase
 from tests.client.items import films
 from tests.client.rankings import films as films_of_rankings
@@ -18,10 +20,6 @@ from tests.client.rankings import ranking_of
 from tests.pipeline.test_merging import partial, watermark
 from tests.schemas.recorded import COLLECTIONS
 from tests.service.mergers import MAKING, SHY, SMALL, quick_answer
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Collection, Series
-    from stream_ldp.records.collection import JointCollection
 
 
 def merge_of(collection: JointCollection, *, reports: int) -> Merge:

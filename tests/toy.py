@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stream_ldp.audit.wire.client import AskedInTurn, Turns
@@ -22,7 +24,7 @@ from stream_ldp.errors import DataError
 from stream_ldp.evaluation.trial import Evaluation, Measured, Metric, Trial
 from stream_ldp.kinds import KINDS
 from stream_ldp.ledger.reports import AttributeReport, answers_shown, tag_of
-from stream_ldp.mechanisms import RESOLUTION, AnswerCost
+from stream_ldp.mechanisms import RESOLUTION, AnswerCost, Entropy
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.plausibility import UNTESTED
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
@@ -48,13 +50,6 @@ from stream_ldp.pipeline.published import published_among, published_of_window
 from stream_ldp.pipeline.statistics import RowCounts, Tally, tally_of_rows
 from stream_ldp.pipeline.window_task import WindowTask
 from tests.audit.whole_rows import WholeRows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy
 
 
 class Spec(Part):

@@ -126,7 +126,9 @@ def attacks(
     attributes = len(mechanism.sizes)
     perturbation = perturbed(mechanism, noise=noise)
     clients = reported(mechanism, words, noise=noise, secrets=secrets)
-    adjacent, opposite = _adjacent_records(mechanism.sizes), _opposite_records(mechanism.sizes)
+    adjacent = _adjacent_records(mechanism.sizes)
+    last = np.array([mechanism.sizes], dtype=np.intp) - 1
+    opposite = np.zeros_like(last), last  # in every attribute
 
     def constant(
         target: str,
@@ -200,12 +202,6 @@ def _adjacent_records(sizes: Sequence[int]) -> list[Histories]:
             first[0, attribute], second[0, attribute] = value, value + 1
             pairs.append((first, second))
     return pairs
-
-
-def _opposite_records(sizes: Sequence[int]) -> Histories:
-    """Return two records, shape (1, attributes), that differ in every attribute."""
-    last = np.array([sizes], dtype=np.intp) - 1
-    return np.zeros_like(last), last
 
 
 def _changing_histories(sizes: Sequence[int]) -> Histories:

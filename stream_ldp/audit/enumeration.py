@@ -14,24 +14,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from stream_ldp.audit.enumerate import UnknownDistribution, distribution
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms import Entropy, Mechanism, SeededEntropy
 from stream_ldp.mechanisms.mechanism import Symbol, TwoStages
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from stream_ldp.mechanisms import Entropy, Mechanism
 
 #: Most reports of one user that are enumerated: each doubles the outputs of a bit, to 65,536 in all.
 MAX_REPORTS = 16

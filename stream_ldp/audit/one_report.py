@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.audit.attacks import Attack
 from stream_ldp.audit.audited import Claim, Exact, Row
 from stream_ldp.audit.comparison import Outputs, compared, outputs_of, users_compared
 from stream_ldp.audit.enumerate import distribution
@@ -21,15 +22,10 @@ from stream_ldp.audit.output_distribution import (
     realised_set_distribution,
     stated_distribution,
 )
+from stream_ldp.collection import Collection
+from stream_ldp.mechanisms import Entropy, FrequencyOracle, Randomizer
 from stream_ldp.mechanisms.frequency_oracle import oracle_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from stream_ldp.audit.attacks import Attack
-    from stream_ldp.collection import Collection
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle, Randomizer
-    from stream_ldp.mechanisms.randomizer import OutputDistribution
+from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 #: Slots of the sets whose sampling is enumerated for an oracle by itself; a method says its own.
 _PADDING = 6

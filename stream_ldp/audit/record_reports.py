@@ -221,8 +221,7 @@ def _responses(mechanism: Mechanism, permanent: Sequence[int]) -> Outputs:
 
 def _of_two_values(mechanism: Mechanism, *, attributes: int) -> Mechanism:
     sizes = (2,) * min(attributes, len(mechanism.sizes))
-    smaller: Mechanism = replace(mechanism, sizes=sizes)  # type: ignore[type-var]  # every mechanism is a dataclass
-    return smaller
+    return replace(mechanism, sizes=sizes)  # type: ignore[type-var]  # every mechanism is a dataclass
 
 
 def _width(enumeration: Enumeration) -> tuple[int, ...]:

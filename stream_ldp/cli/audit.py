@@ -11,9 +11,10 @@ import shlex
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 import yaml
@@ -21,6 +22,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stream_ldp.audit.audited import AuditSubject, Exact
 from stream_ldp.audit.enumerate import ENUMERATED, UnknownDistribution
 from stream_ldp.audit.one_report import OneReport
 from stream_ldp.audit.record_mechanism import AuditedRecords
@@ -28,6 +30,7 @@ from stream_ldp.audit.specified_rows import differences, round_differences, w_ev
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
+from stream_ldp.client.audit.finding import Finding
 from stream_ldp.client.audit.reporter import audit_reporter
 from stream_ldp.client.audit.respondent import audit_respondent
 from stream_ldp.collection.located import suggestion
@@ -39,12 +42,6 @@ from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 from stream_ldp.steps import share, steps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from stream_ldp.audit.audited import AuditSubject, Exact
-    from stream_ldp.client.audit.finding import Finding
 
 _TRIALS = 100_000
 _CONFIDENCE = 0.99

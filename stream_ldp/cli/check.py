@@ -43,7 +43,9 @@ def check(
             found.append({"file": str(file), "ok": False, "problems": error.problems})
             continue
         correct[str(file)] = collection
-        warnings = [*_too_rare(collection), *_too_slow(collection), *_too_much(collection)]
+        warnings = [*_too_rare(collection), *_too_slow(collection)]
+        layout = kind_of(collection).layout(collection)
+        warnings += too_much(counting_loads(collection, layout, populations=[REPORTS]))
         found.append(
             {
                 "file": str(file),
@@ -87,12 +89,6 @@ def _too_slow(collection: Collection) -> list[str]:
         "how long a solve takes is not measured: it may grow with the cube of the values of an attribute, and one "
         f"has more than {MAX_VALUES:,}"
     ]
-
-
-def _too_much(collection: Collection) -> list[str]:
-    """Say what counting takes too much of."""
-    layout = kind_of(collection).layout(collection)
-    return list(too_much(counting_loads(collection, layout, populations=[REPORTS])))
 
 
 def _summary(collection: Collection) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from aiokafka import TopicPartition
@@ -19,6 +20,7 @@ from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.record_description import time_text
 from stream_ldp.cli.running import run_operation
 from stream_ldp.client.reporter import now_ms
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Producer, Record
@@ -31,11 +33,6 @@ from stream_ldp.pipeline.wire import Header
 from stream_ldp.quantity import quantity
 from stream_ldp.service.dead_letters import DeadLetter
 from stream_ldp.service.preflight import preflight
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from stream_ldp.collection import Collection
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

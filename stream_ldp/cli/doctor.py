@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from aiokafka import TopicPartition
@@ -17,6 +18,7 @@ from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.running import run_operation
 from stream_ldp.client.reporter import now_ms
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.access import Operation
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.connection import BrokerUnreachable
@@ -28,11 +30,6 @@ from stream_ldp.kafka.topics import ExistingTopic, topic_specs
 from stream_ldp.service.diagnosis import Diagnosis, Facts, GroupFacts, Severity, diagnose
 from stream_ldp.service.groups import groups_left_behind
 from stream_ldp.service.windows_log import partials_log
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-
-    from stream_ldp.collection import Collection
 
 #: The extra that brings each optional package.
 OPTIONAL = {

@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import math
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.ledger.ledger_file import load_or_create_user
+from stream_ldp.ledger.receipt import Receipt
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 from stream_ldp.testing import kafka_in_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.collection.records import CollectionOfRecords
-    from stream_ldp.ledger.receipt import Receipt
 
 
 def _described(collection: CollectionOfRecords, row: Any) -> Iterator[str]:

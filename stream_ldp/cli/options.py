@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import typer
 
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import CONNECTION, SECRETS, Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 from stream_ldp.kinds import load_collection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from stream_ldp.collection import Collection
 
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")

@@ -5,9 +5,10 @@ Each prints exactly what it would do, and does it only with --yes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from aiokafka import TopicPartition
@@ -18,6 +19,7 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS, Cluster
 from stream_ldp.kafka.offsets import offsets_since
 from stream_ldp.kafka.registry_log import read_registry
@@ -30,11 +32,6 @@ from stream_ldp.quantity import quantity
 from stream_ldp.service.groups import groups_left_behind
 from stream_ldp.service.preflight import preflight
 from stream_ldp.service.state import CollectionState, SourceState, read_state
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.collection import Collection
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -16,6 +17,7 @@ from stream_ldp.cli.failure import UNANSWERABLE, fail
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.collection import Collection
 from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec, SynthesizingCollection
 from stream_ldp.extras import imported
 from stream_ldp.kafka.settings import Settings
@@ -24,11 +26,6 @@ from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.recount import answer_before
 from stream_ldp.quantity import quantity
 from stream_ldp.service.replay import NotReplayed, published_finals, recounted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream_ldp.collection import Collection
 
 #: Most records: they are in memory all at once, with 8 bytes for each of up to a few dozen attributes.
 _MAX_RECORDS = 10_000_000

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from stream_ldp.collection import Collection
 from stream_ldp.kinds import kind_of, load_solver
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.solve_time import SolveTime, seconds, too_slow
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from stream_ldp.collection import Collection
 
 
 def measured(work: Callable[[], object]) -> float:

@@ -53,7 +53,9 @@ def worker(
     begin_log(settings, libraries=verbose)
     if not verbose:
         # Faust's threads end with the exceptions that the worker itself has received.
-        threading.excepthook = _note_end
+        threading.excepthook = lambda ended: log.debug(
+            "thread %s ended: %r", ended.thread and ended.thread.name, ended.exc_value
+        )
     for file in files or ():
         if not file.suffix and not file.exists():
             fail(f"{file}: there is no such file\n  -> without a file, a worker serves all registered collections")
@@ -79,7 +81,3 @@ def worker(
     logging.shutdown()
     # A solve that is under way would keep its thread, and so the process, alive; nobody needs its answer any more.
     os._exit(code)
-
-
-def _note_end(ended: threading.ExceptHookArgs) -> None:
-    log.debug("thread %s ended: %r", ended.thread and ended.thread.name, ended.exc_value)

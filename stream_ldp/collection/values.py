@@ -63,15 +63,10 @@ def fill_in_values(data: Any) -> Any:
     return data if values is None else data | {"values": values}
 
 
-def _edge_as_text(edge: float) -> float | str:
-    """Return an edge as JSON can have it, which has no infinity."""
-    return edge if math.isfinite(edge) else _number(edge)
-
-
 #: An edge of a bin. In a file it may be infinite, which YAML writes as .inf.
 Edge = Annotated[
     float,
-    PlainSerializer(_edge_as_text, when_used="json"),
+    PlainSerializer(lambda edge: edge if math.isfinite(edge) else _number(edge), when_used="json"),
     WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}, mode="validation"),
 ]
 

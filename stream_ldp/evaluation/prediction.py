@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.evaluation.experiment import Experiment, Score, scores
+from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.quantity import quantity
 from stream_ldp.steps import steps
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.evaluation.trial import Evaluation, Measured
 
 #: Fewest and most repeats, about the most users of all of them, and the relative standard error of an error that is
 #: enough. The distance of a few cells varies by a third from window to window: a dozen repeats are enough.

@@ -108,8 +108,7 @@ def once(collection: Any) -> tuple[Any, float]:
 
 def of_rows(population: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     """Select users of a table, one a row."""
-    found: NDArray[Any] = population[rows]
-    return found
+    return population[rows]
 
 
 def complete_nothing(document: dict[str, Any], table: KnownTable) -> None:

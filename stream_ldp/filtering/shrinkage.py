@@ -121,5 +121,4 @@ def _densities(
     from scipy.special import ndtr  # noqa: PLC0415  see FrequencyPrior.drawn
 
     x, s = frequency[:, None], error[:, None]
-    density: NDArray[np.float64] = np.maximum(ndtr(x / s) - ndtr((x - widths) / s), _TINY) / widths
-    return density
+    return np.maximum(ndtr(x / s) - ndtr((x - widths) / s), _TINY) / widths

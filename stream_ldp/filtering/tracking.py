@@ -118,5 +118,4 @@ def _log_odds(totals: FloatArray, sizes: FloatArray) -> FloatArray:
 def _belief(log_odds: FloatArray, chance: FloatArray | float) -> FloatArray:
     """Compute the probability of what had a chance before the squares were seen."""
     # With e to the 700th for anything larger, floats have no overflow.
-    belief: FloatArray = 1.0 / (1.0 + (1.0 - chance) / chance * np.exp(-np.clip(log_odds, -700.0, 700.0)))
-    return belief
+    return 1.0 / (1.0 + (1.0 - chance) / chance * np.exp(-np.clip(log_odds, -700.0, 700.0)))

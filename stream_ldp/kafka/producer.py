@@ -163,17 +163,14 @@ class Producer:
         return producer
 
     def _options(self) -> dict[str, Any]:
+        seconds = IDEMPOTENT_REQUEST_SECONDS if self._idempotent else max(self._patience, REQUEST_SECONDS)
         return {
             **self._settings.client_options(),
             "enable_idempotence": self._idempotent,
             "acks": "all",
             "max_request_size": self._max_record_bytes,
-            "request_timeout_ms": round(1_000 * self._request_seconds),
+            "request_timeout_ms": round(1_000 * seconds),
         }
-
-    @property
-    def _request_seconds(self) -> float:
-        return IDEMPOTENT_REQUEST_SECONDS if self._idempotent else max(self._patience, REQUEST_SECONDS)
 
     async def topics(self) -> set[str]:
         """Return the names of all existing topics that this user may describe."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from stream_ldp.collection import Collection, Window
 from stream_ldp.collection.collection import ANSWERS_MS
 from stream_ldp.collection.synthesis import topics_of
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Collection, Window
 
 _HOUR_MS = 3_600_000
 #: A day, in milliseconds.

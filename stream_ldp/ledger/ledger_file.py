@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hmac
 import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from stream_ldp.collection.turns import Turn
 from stream_ldp.ledger.ledger import Book, Spending, check_terms, day_of
 from stream_ldp.ledger.receipt import Receipt
+from stream_ldp.ledger.reports import AttributeReport, PhaseReport
 from stream_ldp.ledger.secret import (
     SecretError,
     draw_secret,
@@ -22,13 +26,6 @@ from stream_ldp.ledger.secret import (
 )
 from stream_ldp.ledger.store import FileStore, LedgerError, MemoryStore, Store, derived_key, locked
 from stream_ldp.ledger.terms import LinkingRefused, Terms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
-
-    from stream_ldp.collection.turns import Turn
-    from stream_ldp.ledger.reports import AttributeReport, PhaseReport
 
 log = logging.getLogger(__name__)
 

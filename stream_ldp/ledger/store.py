@@ -7,24 +7,21 @@ import hashlib
 import hmac
 import os
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.ledger.ledger import Book, Spending, book_of, json_of
 from stream_ldp.ledger.private_file import NotPrivate, read_private, replace_private, write_private
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.randomness.user_secret import require_secret
 from stream_ldp.quantity import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from stream_ldp.ledger.terms import Terms
 
 #: Seconds between two looks at a ledger that another process has locked, for as long as an update takes: some 10 ms.
 _LOOK_SECONDS = 0.005

@@ -172,8 +172,7 @@ class ChannelResponse(ValueRandomizer):
         possible = np.zeros(2**self.bits, dtype=np.bool_)
         possible[: self.counters] = self.channel.any(axis=0)
         (sent,) = unpack(rows, [self.bits])
-        valid: NDArray[np.bool_] = unused_clear(rows, self.bits) & possible[sent]
-        return valid
+        return unused_clear(rows, self.bits) & possible[sent]
 
     def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
         """Count the reports with each output, shape (counters,)."""
@@ -237,10 +236,7 @@ class ChannelResponse(ValueRandomizer):
         Raises:
             ParameterError: see `estimate`.
         """
-        noise: NDArray[np.float64] = frequencies @ (
-            self.channel @ self._inverse**2 - (self.channel @ self._inverse) ** 2
-        )
-        return noise
+        return frequencies @ (self.channel @ self._inverse**2 - (self.channel @ self._inverse) ** 2)
 
     def stated(self) -> OutputDistribution:
         outputs = no_outputs(self.inputs, self.bits)
@@ -293,8 +289,7 @@ def distortions(size: int, alphabet: int, measure: str) -> NDArray[np.float64]:
         return others.astype(np.float64)
     edges = np.arange(alphabet + 1) * size // alphabet
     middles = (edges[:-1] + edges[1:] - 1) / 2
-    squared: NDArray[np.float64] = (values[:, None] - middles) ** 2
-    return squared
+    return (values[:, None] - middles) ** 2
 
 
 @lru_cache

@@ -128,8 +128,7 @@ class FrequencyOracle(BucketOracle, ValueRandomizer):
         It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 for a frequency f (Wang, Blocki, Li and Jha, 2017, eq. 1).
         """
         p, q = self.support
-        found: NDArray[np.float64] = (frequencies * p * (1 - p) + (1 - frequencies) * q * (1 - q)) / (p - q) ** 2
-        return found
+        return (frequencies * p * (1 - p) + (1 - frequencies) * q * (1 - q)) / (p - q) ** 2
 
     def standard_errors(self, frequencies: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
         """See `ValueRandomizer.standard_errors`; infinite without reports."""
@@ -260,8 +259,7 @@ class FrequencyOracle(BucketOracle, ValueRandomizer):
         sizes: numbers of items of sets that hold the item, at least 1, any shape.
         padding: l.
         """
-        found: NDArray[np.float64] = np.minimum(1.0, padding / sizes)
-        return found
+        return np.minimum(1.0, padding / sizes)
 
     def set_epsilon(self, *, padding: int) -> float:
         """Return the privacy loss in nats of one report, for any two sets padded to `padding` slots."""

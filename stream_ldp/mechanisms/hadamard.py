@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import walsh
@@ -16,16 +18,10 @@ from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.oracle_spec import EpsilonSpec
 from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
+from stream_ldp.mechanisms.plausibility import PlausibilityTest
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.randomness.entropy import Entropy
 from stream_ldp.mechanisms.row_draws import check_draws, uneven_draws
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.plausibility import PlausibilityTest
-    from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 #: Most values: 2 * 2^24 counters take 256 MiB.
 MAX_SIZE = 2**24

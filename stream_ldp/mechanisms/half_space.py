@@ -123,8 +123,7 @@ class HalfSpaceResponse(Randomizer):
 
     def means(self, sums: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
         """Estimate the mean of each number, without bias, float64, shape (dimensions,); reports must be positive."""
-        means: NDArray[np.float64] = self.scale * (2 * sums / reports - 1)
-        return means
+        return self.scale * (2 * sums / reports - 1)
 
     def stated(self) -> OutputDistribution:
         outputs = no_outputs(self.inputs, self.bits)

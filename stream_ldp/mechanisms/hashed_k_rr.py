@@ -6,31 +6,26 @@ attribute, k-RR perturbs the bucket once, permanently, and each report perturbs 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.k_rr import KRR
-from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages
+from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, Symbols, TwoStages
 from stream_ldp.mechanisms.packing import bits_of, pack, unpack, unused_clear
 from stream_ldp.mechanisms.privacy_loss import PrivacyLoss, Values, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, GivenWords
 from stream_ldp.mechanisms.repeated import RepeatedCost
 from stream_ldp.mechanisms.support import Support
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.mechanism import Symbols
 
 #: The numbers of buckets: primes, so that numbers below one of them can be divided. More buckets would cost more for
 #: changes than most attributes have values.

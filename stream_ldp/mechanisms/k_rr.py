@@ -6,13 +6,15 @@ What is named may be perturbed again by k-RR, anew for every report (the longitu
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stream_ldp.collection.located import Misplaced
@@ -22,6 +24,7 @@ from stream_ldp.mechanisms.mechanism import (
     Mechanism,
     MechanismSpec,
     Symbol,
+    Symbols,
     TwoStages,
     repeated_responses_loss,
 )
@@ -37,13 +40,6 @@ from stream_ldp.mechanisms.privacy_loss import (
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 from stream_ldp.mechanisms.repeated import RepeatedCost, fresh_chance, repeated_loss
 from stream_ldp.mechanisms.support import Support
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.mechanism import Symbols
 
 
 class KRRSpec(MechanismSpec):

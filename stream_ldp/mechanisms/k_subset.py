@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stream_ldp.collection.located import Misplaced
@@ -19,6 +21,7 @@ from stream_ldp.mechanisms.mechanism import (
     Mechanism,
     MechanismSpec,
     Symbol,
+    Symbols,
     TwoStages,
     repeated_responses_loss,
 )
@@ -33,13 +36,6 @@ from stream_ldp.mechanisms.privacy_loss import (
 )
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 from stream_ldp.mechanisms.support import Support
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.mechanism import Symbols
 
 #: Most values of an attribute: a set of them is a number of 64 bits, without those that NumPy takes for a sign.
 MAX_SIZE = 62

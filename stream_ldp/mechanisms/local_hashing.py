@@ -9,18 +9,16 @@ and Gambs, 2023).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.oracle_spec import Cohorts, EpsilonSpec, Hashing, require_less_per_report
 from stream_ldp.mechanisms.repeated import RepeatedResponse
 from stream_ldp.mechanisms.unary import UnaryResponse
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 
 #: Most buckets of k-RR, and those of a one-hot code, whose error does not depend on their number.
 MAX_BUCKETS = 256

@@ -9,6 +9,7 @@ from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import model_validator
 
 from stream_ldp.collection import Part
@@ -16,20 +17,18 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import PRECISION, NotCovered, PrivacyLoss, Values, round_up
-from stream_ldp.mechanisms.randomness.entropy import GivenWords
+from stream_ldp.mechanisms.randomness.entropy import Entropy, GivenWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from fractions import Fraction
 
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.randomness.entropy import Entropy
     from stream_ldp.mechanisms.repeated import RepeatedCost
     from stream_ldp.mechanisms.support import Support
 
-    #: The symbols of reports, shape (n, symbols).
-    Symbols = NDArray[np.integer[Any]]
+
+#: The symbols of reports, shape (n, symbols).
+Symbols = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

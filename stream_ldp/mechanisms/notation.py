@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from stream_ldp.collection.located import raise_mistake, right_value
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import MECHANISMS, RANDOMIZERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from stream_ldp.mechanisms import Mechanism, MechanismSpec, Randomizer
+from stream_ldp.mechanisms import MECHANISMS, RANDOMIZERS, Mechanism, MechanismSpec, Randomizer
 
 Built = TypeVar("Built")
 

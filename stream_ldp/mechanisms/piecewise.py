@@ -145,8 +145,7 @@ class PiecewiseResponse(Randomizer):
     @cached_property
     def grid(self) -> NDArray[np.float64]:
         """The points as numbers, ascending from -1 to 1, shape (steps + 1,)."""
-        grid: NDArray[np.float64] = np.array(self.ends) * (2 / self.ends[-1]) - 1
-        return grid
+        return np.array(self.ends) * (2 / self.ends[-1]) - 1
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
@@ -176,8 +175,7 @@ class PiecewiseResponse(Randomizer):
 
     def variance(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the estimate from one report of each of these numbers in [-1, 1], same shape."""
-        variance: NDArray[np.float64] = np.interp(numbers, self.grid, self._second) - numbers**2
-        return variance
+        return np.interp(numbers, self.grid, self._second) - numbers**2
 
     @cached_property
     def worst_variance(self) -> float:
@@ -190,8 +188,7 @@ class PiecewiseResponse(Randomizer):
     @cached_property
     def _second(self) -> NDArray[np.float64]:
         """The second moment of the estimate from one report of each point."""
-        second: NDArray[np.float64] = self.channel @ self.numbers**2
-        return second
+        return self.channel @ self.numbers**2
 
     def stated(self) -> OutputDistribution:
         outputs = no_outputs(self.inputs, self.bits)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stream_ldp.collection.located import Misplaced
@@ -15,20 +17,13 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.bit_counts import BATCH_LIMIT, batch_scores, check
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.matching import matched_share
-from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
+from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, Symbols, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.packing import bits_of
+from stream_ldp.mechanisms.plausibility import PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, threshold
 from stream_ldp.mechanisms.rr_loss import rr_epsilon, rr_parameters
 from stream_ldp.mechanisms.support import Support
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.mechanism import Symbols
-    from stream_ldp.mechanisms.plausibility import PlausibilityTest
 
 #: Users whose one-hot codes are set at a time: the places of their bits stay in a core's cache.
 _BLOCK = 2**12
@@ -324,8 +319,7 @@ class RRLDP(Mechanism):
             channel=self.channel(),
             design_effect=self.design_effect(reports_per_user=reports_per_user),
         )
-        implausible: NDArray[np.bool_] = np.abs(scores) > BATCH_LIMIT
-        return implausible
+        return np.abs(scores) > BATCH_LIMIT
 
 
 def _one_hot(values: NDArray[np.intp], sizes: tuple[int, ...]) -> NDArray[np.bool_]:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS, HadamardResponse, hash_of, hashes_of
 from stream_ldp.mechanisms.odds import would_do
+from stream_ldp.mechanisms.plausibility import PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.plausibility import PlausibilityTest
 
 #: Values and hash bits of an oracle whose sets and reports are all enumerated.
 _SMALL_SIZE = 5
@@ -184,8 +180,7 @@ class SetHadamardResponse(FrequencyOracle):
         g, (p, q) = self._hashes, self.support
         hashes = 1.0 + (g - 1.0) * (1.0 - (1.0 - 1.0 / g) ** (sizes - 1.0))
         kept, other = np.minimum(1.0, padding / hashes), (1.0 - padding * p) / (g - padding)
-        found: NDArray[np.float64] = np.maximum(kept * p + (1.0 - kept) * other - q, 0.0) / (p - q)
-        return found
+        return np.maximum(kept * p + (1.0 - kept) * other - q, 0.0) / (p - q)
 
     def neutral_sums(self, reports: int) -> NDArray[np.int64]:
         return self.code.neutral_sums(reports)

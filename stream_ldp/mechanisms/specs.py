@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, get_args
 
 from pydantic import Field
 
 from stream_ldp.mechanisms.hashed_k_rr import HashedKRRSpec
 from stream_ldp.mechanisms.k_rr import KRRSpec
 from stream_ldp.mechanisms.k_subset import KSubsetSpec
+from stream_ldp.mechanisms.mechanism import MechanismSpec
 from stream_ldp.mechanisms.rr_ldp import RRLDPSpec
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms.mechanism import MechanismSpec
 
 _SPECS = RRLDPSpec | KRRSpec | KSubsetSpec | HashedKRRSpec
 

@@ -156,5 +156,4 @@ class SubsetResponse(BitOracle, FrequencyOracle):
 
 def _other(number: NDArray[np.int64] | int, own: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the value that has this number among all values but the user's own."""
-    other: NDArray[np.int64] = number + (number >= own).astype(np.int64)
-    return other
+    return number + (number >= own).astype(np.int64)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
@@ -13,11 +14,7 @@ from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import BitOracle, FrequencyOracle
 from stream_ldp.mechanisms.packing import unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, independent_bits
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.randomness.entropy import Entropy
+from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 #: Most values: a report of 2^16 bits has 8 KiB. For more values, a Hadamard response is as accurate in a few bytes.
 MAX_SIZE = 2**16

@@ -6,11 +6,13 @@ It is what `stream-ldp plan` prints of the file that the collection then has, bu
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
+from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.http.refusal import Refused
 from stream_ldp.kinds import kind_of
@@ -18,11 +20,6 @@ from stream_ldp.pipeline.leverage import leverage_section
 from stream_ldp.pipeline.predicted import predicted
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.published import published_plans, published_section
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream_ldp.collection import Collection
 
 #: Users, epsilons and numbers of values that may be asked for: a plan of the most takes some 5 s of a processor.
 MOST_USERS, EPSILONS, VALUES = 10**9, (0.01, 20.0), (2, 64)

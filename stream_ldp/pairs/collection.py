@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import ConfigDict, Field, model_validator
@@ -15,17 +15,13 @@ from stream_ldp.collection.attributes import require_mapping
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import Encoded, Missing
 from stream_ldp.errors import DataError, ParameterError
-from stream_ldp.mechanisms import DirectResponse
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle
 from stream_ldp.pairs.question import NOT_HELD, Key, PairsQuestion, variance_of_share
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.questions.attributes import AskedAttribute
 from stream_ldp.questions.collection import CollectionOfQuestions
 from stream_ldp.questions.oracles import value_oracle
-from stream_ldp.questions.questions import QuestionSet
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.questions.questions import Table
+from stream_ldp.questions.questions import QuestionSet, Table
 
 #: Slots where a file does not say: users with more keys than these count for less.
 _PADDING = 4

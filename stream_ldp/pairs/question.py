@@ -11,13 +11,12 @@ import numpy as np
 from stream_ldp.collection.values import clipped, number_of, text_of
 from stream_ldp.mechanisms.randomizer import AnswerCost
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
-from stream_ldp.questions.questions import Question
+from stream_ldp.questions.questions import Question, Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
-    from stream_ldp.questions.questions import Table
 
 #: What stands for a key that a user does not hold.
 NOT_HELD = math.nan
@@ -125,5 +124,4 @@ class PairsQuestion(Question):
     def _shares(self, table: Table, place: int) -> NDArray[np.float64]:
         """Return the numbers of a key as shares of its range; NaN where it is not held."""
         least, largest = self.keys[place].bounds
-        shares: NDArray[np.float64] = ((table[str(place)] - least) / (largest - least)).clip(0.0, 1.0)
-        return shares
+        return ((table[str(place)] - least) / (largest - least)).clip(0.0, 1.0)

@@ -376,10 +376,6 @@ class Answer(Message):
         """
         raise ParameterError("answers of this kind have no numbers with a `range`: leave out what they lie between")
 
-    def with_liars(self, liars: tuple[Moved, ...]) -> Self:
-        """Say what liars can have moved, beside its numbers."""
-        return self.model_copy(update={"liars": liars})
-
     def with_sources(self, sources: tuple[RegionPart, ...] | None) -> Self:
         """Say what each region has counted."""
         return self.model_copy(update={"sources": sources})

@@ -288,14 +288,6 @@ _special = always("scipy.special")
 _fewest_users = deferred("stream_ldp.pipeline.window_task:fewest_users")
 
 
-def _never(collection: Collection) -> bool:  # noqa: ARG001
-    return False
-
-
-def _no_values(collection: Collection) -> tuple[ChangingValues, ...]:  # noqa: ARG001
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     """A kind of collection.
@@ -363,7 +355,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     plan: Planner[CollectionT]
     published: PublishedBound[CollectionT]
     leverages: Callable[[CollectionT], tuple[Leverage, ...]]
-    changing: Callable[[CollectionT], tuple[ChangingValues, ...]] = _no_values
+    changing: Callable[[CollectionT], tuple[ChangingValues, ...]] = lambda _: ()
     totals: Callable[[CollectionT, Any], Totals]
     for_budget: Callable[..., CollectionT] | None = None
     for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None
@@ -371,7 +363,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     alternatives: Callable[[CollectionT], Iterable[Alternative]] | None = None
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
     synthetic: SyntheticRecords | None = None
-    is_large: Callable[[CollectionT], bool] = _never
+    is_large: Callable[[CollectionT], bool] = lambda _: False
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None
     users: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], int] = _fewest_users

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.partials import MergeRecord, PartialError
+from stream_ldp.pipeline.source import Source
 from stream_ldp.pipeline.source_watermarks import SourceWatermarks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from stream_ldp.pipeline.source import Source
 
 
 class ForeignSource(PartialError):

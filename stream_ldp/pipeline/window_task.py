@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.collection import AUTO_PERIOD, Collection, Series
+from stream_ldp.collection.collection import Window
 from stream_ldp.pipeline.answer import AnswerT, RegionPart, WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums, Statistic, merged
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stream_ldp.collection.collection import Window
 
 SeriesT = TypeVar("SeriesT", bound=Series)
 StatisticT = TypeVar("StatisticT", bound="Statistic")

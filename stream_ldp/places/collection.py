@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
 
@@ -14,31 +16,20 @@ from stream_ldp.collection.attributes import refused_of
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.collection.values import encode_value, text_of
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.mechanisms import FrequencyOracle
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.places.questions import CLASS, PLACE, REGION, PlaceQuestion
 from stream_ldp.places.tree import PlaceTree, even_tree, named_tree
 from stream_ldp.questions.attributes import AskedAttribute
 from stream_ldp.questions.collection import CollectionOfQuestions
 from stream_ldp.questions.oracles import value_oracle
-from stream_ldp.questions.questions import MAX_QUESTIONS, QuestionSet
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.questions.questions import Table
+from stream_ldp.questions.questions import MAX_QUESTIONS, QuestionSet, Table
 
 #: What may perturb places, by the name in a collection file.
 _ORACLES = Literal["auto", "k-rr", "k-subset", "hadamard"]
 
 #: What a file may say of a tree, for its JSON Schema; `named_tree` reads it, and says what is wrong by region.
 Regions = TypeAliasType("Regions", "dict[Label, Regions] | tuple[Label, ...]")
-
-
-def _as_written(value: object) -> object:
-    return value
 
 
 class PlaceSpec(Part):
@@ -116,7 +107,7 @@ class PlaceCollection(CollectionOfQuestions):
     model_config = ConfigDict(json_schema_extra=one_of("places", "levels"))
 
     mechanism_spec: PlaceSpec = Field(alias="mechanism")
-    places: Annotated[Any, BeforeValidator(_as_written, json_schema_input_type=Regions)] = None
+    places: Annotated[Any, BeforeValidator(lambda value: value, json_schema_input_type=Regions)] = None
     levels: tuple[Annotated[int, Field(ge=2)], ...] | None = Field(default=None, min_length=1)
     root: Label = "everywhere"
     other: Label | None = None

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
 from stream_ldp.evaluation.prediction import assumed_records
 from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, Trial
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.cells import Totals
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.questions import CLASS, PLACE, REGION
 from stream_ldp.places.solve import place_counts
 from stream_ldp.questions.asking import asked_sums
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.pipeline.cells import Totals
-    from stream_ldp.questions.questions import Table
+from stream_ldp.questions.questions import Table
 
 #: Users whom a plan assumes.
 _ASSUMED = 30_000

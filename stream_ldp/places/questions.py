@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.mechanisms import FrequencyOracle
-from stream_ldp.questions.questions import Question
+from stream_ldp.questions.questions import Question, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.places.tree import Region
-    from stream_ldp.questions.questions import Table
 
 #: Columns of a table of users: the numbers of the place, of the region and of the epsilon.
 PLACE, REGION, CLASS = "0", "1", "2"
@@ -39,8 +38,7 @@ class PlaceQuestion(Question):
 
     def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
         """See `Question.inputs`: the numbers of the places within the region."""
-        inputs: NDArray[np.int64] = table[PLACE] - self.region.first
-        return inputs
+        return table[PLACE] - self.region.first
 
     @property
     def meaning(self) -> list[Any]:

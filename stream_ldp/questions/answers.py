@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stream_ldp.collection import Collection
 from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.questions.questions import QuestionSet, QuestionT_co
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.collection import Collection
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import MAX_BITS, require_distinct
@@ -12,14 +14,7 @@ from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import ParameterError
 from stream_ldp.questions.attributes import AskedAttribute
-from stream_ldp.questions.questions import MAX_QUESTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.questions.questions import Question, QuestionSet, Table
+from stream_ldp.questions.questions import MAX_QUESTIONS, Question, QuestionSet, Table
 
 
 class CollectionOfQuestions(CollectionOfRecords):

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import Randomizer
 from stream_ldp.mechanisms.blanket import Blanket
@@ -21,13 +22,11 @@ from stream_ldp.mechanisms.row_draws import even_cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.attributes import AskedAttribute
 
-    #: Users, one a row, with a column for each attribute, named by its position.
-    Table = NDArray[np.void]
+#: Users, one a row, with a column for each attribute, named by its position.
+Table = NDArray[np.void]
 
 #: Most questions: a report says in at most two bytes which one it answers.
 MAX_QUESTIONS = 2**16

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Entropy, ReportCost
+    from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.collection import AskingCollection, CollectionOfQuestions
     from stream_ldp.questions.questions import QuestionSet, Table
 
@@ -148,7 +148,9 @@ def charges(
     questions = collection.questions.questions
     if tag_key is None:
         # Each answers a question of its own, and is charged as the one that costs most.
-        number = max(range(len(questions)), key=lambda each: _one_report(questions[each].cost))
+        number = max(
+            range(len(questions)), key=lambda each: questions[each].cost.responses_loss(responses=1, reports=1)
+        )
         tags: list[str | None] = [None] * len(table)
     else:
         (number,) = asked(collection, secrets=[secret]).tolist()
@@ -162,7 +164,3 @@ def charges(
         cost=question.cost,
         tags=tags,
     )
-
-
-def _one_report(cost: ReportCost) -> float:
-    return cost.responses_loss(responses=1, reports=1)

@@ -476,7 +476,7 @@ class CollectionMerger:
         Returns:
             The records that are published after it.
         """
-        if await self._is_withheld(step):
+        if await self._computed(asyncio.to_thread(step.is_withheld), step.task):
             self._withhold(step)
             return None
         series = step.task.series
@@ -491,9 +491,6 @@ class CollectionMerger:
         records = step.decide(self.merge, answer, offset=offset)
         self._tell_of(answer, step)
         return records
-
-    async def _is_withheld(self, step: MergeStep) -> bool:
-        return await self._computed(asyncio.to_thread(step.is_withheld), step.task)
 
     def _withhold(self, step: MergeStep) -> None:
         """Pass over a window of too few users."""

@@ -96,8 +96,7 @@ class _Consumer(Consumer):
     @property
     def loop_of_thread(self) -> asyncio.AbstractEventLoop:
         """The event loop of its thread, in which it talks to the brokers."""
-        loop: asyncio.AbstractEventLoop = self._thread.thread_loop
-        return loop
+        return self._thread.thread_loop
 
     def _new_consumer_thread(self) -> _Thread:
         return _Thread(self, loop=self.loop, beacon=self.beacon)

@@ -246,5 +246,4 @@ def _level(earlier: EarlierEpochs) -> Level:
 
 def _squared_share(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute which share of a variance another one is, from standard deviations."""
-    found: NDArray[np.float64] = np.minimum(part / np.maximum(whole, np.finfo(np.float64).tiny), 1.0) ** 2
-    return found
+    return np.minimum(part / np.maximum(whole, np.finfo(np.float64).tiny), 1.0) ** 2

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import MAX_BITS, Part, PositiveDuration, Prior, Topics
@@ -16,15 +18,9 @@ from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.strings.attribute import StringAttribute
+from stream_ldp.strings.method import StringMethod
 from stream_ldp.strings.ngrams import RapporUnknown
 from stream_ldp.strings.pem import Pem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.strings.method import StringMethod
 
 #: Most strings that a ranking may have: a solver keeps twice as many beginnings.
 MAX_K = 512

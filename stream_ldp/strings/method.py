@@ -103,15 +103,13 @@ class Supports:
     @property
     def frequency(self) -> NDArray[np.float64]:
         """FrequencyPrior of the candidates, without bias; there must be reports (Wang et al., 2017, eq. 2)."""
-        found: NDArray[np.float64] = (self.counts / self.reports - self.zero) / (self.one - self.zero)
-        return found
+        return (self.counts / self.reports - self.zero) / (self.one - self.zero)
 
     @property
     def standard_error(self) -> NDArray[np.float64]:
         """Standard errors of the frequencies, with the sampling of users."""
         supported = np.clip(self.frequency, 0.0, 1.0) * (self.one - self.zero) + self.zero
-        found: NDArray[np.float64] = np.sqrt(supported * (1 - supported) / self.reports) / (self.one - self.zero)
-        return found
+        return np.sqrt(supported * (1 - supported) / self.reports) / (self.one - self.zero)
 
     @property
     def absent_error(self) -> NDArray[np.float64]:

@@ -194,8 +194,7 @@ class RapporUnknown(StringMethod):
         # A string of an odd length has an end in its last n-gram.
         fits = (symbols[:, self.attribute.length :] == END).all(axis=1)
         symbols = symbols[fits, : self.attribute.length]
-        found: NDArray[np.int64] = symbols[self.attribute.valid(symbols)]
-        return found
+        return symbols[self.attribute.valid(symbols)]
 
     def _together(
         self, group: list[tuple[float, StringAnswers]], first: NDArray[np.int64], second: NDArray[np.int64]
@@ -240,5 +239,4 @@ class RapporUnknown(StringMethod):
 def _grams(symbols: NDArray[np.integer], count: int) -> NDArray[np.int64]:
     """Return the number of the n-gram at each place, the first letter's symbol the more significant, (n, places)."""
     padded = np.pad(symbols.astype(np.int64), ((0, 0), (0, symbols.shape[1] % _LETTERS)), constant_values=END)
-    grams: NDArray[np.int64] = padded[:, ::2] * count + padded[:, 1::2]
-    return grams
+    return padded[:, ::2] * count + padded[:, 1::2]

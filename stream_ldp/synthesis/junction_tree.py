@@ -63,11 +63,6 @@ class JunctionTree:
             left.remove(following)
         return cls(nodes=tuple(nodes))
 
-    @property
-    def is_forest(self) -> bool:
-        """Whether no clique has more than two attributes."""
-        return all(len(node.clique) <= 2 for node in self.nodes)
-
     def records(self, marginals: MarginalModel, *, count: int, generator: np.random.Generator) -> NDArray[np.int64]:
         """Draw records with these distributions.
 

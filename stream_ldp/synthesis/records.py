@@ -58,7 +58,7 @@ def synthesize(
     """
     tree = tree_of(marginals, method=method, most_cells=most_cells)
     cliques = tuple(node.clique for node in tree.nodes)
-    structure = Structure.TREE if tree.is_forest else Structure.JUNCTION_TREE
+    structure = Structure.TREE if max(map(len, cliques)) <= 2 else Structure.JUNCTION_TREE
     return SyntheticRecords(
         records=tree.records(marginals, count=records, generator=np.random.default_rng(seed)),
         structure=Structure.INDEPENDENT if max(map(len, cliques)) == 1 else structure,

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.collection.located import parse_values
 from stream_ldp.collection.synthesis import SynthesizingCollection
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records import solve as records
+from stream_ldp.records.answer import Estimate
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.series import EstimateSpec
 from stream_ldp.synthesis.marginals import MarginalModel, PairMarginals, ViewMarginals, least_p_value
 from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.solve import fitted
 from stream_ldp.views.temporal import filter_all
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.window_task import WindowTask
-    from stream_ldp.records.answer import Estimate
-    from stream_ldp.records.series import EstimateSpec
 
 
 def all_pairs(collection: JointCollection, *, stop: str | None = None) -> JointCollection:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import Topics, require_distinct
@@ -15,19 +18,12 @@ from stream_ldp.collection.synthesis import SynthesizingCollection
 from stream_ldp.deferred import deferred
 from stream_ldp.errors import ParameterError
 from stream_ldp.questions.collection import AskingCollection
+from stream_ldp.questions.questions import QuestionSet, Table
 from stream_ldp.records.collection import AD_HOC, MAX_CELLS, with_estimate
 from stream_ldp.views.cells import ViewAxis
+from stream_ldp.views.question import AnyViewQuestion
 from stream_ldp.views.series import ViewEstimateSpec
 from stream_ldp.views.spec import ViewsSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stream_ldp.questions.questions import QuestionSet, Table
-    from stream_ldp.views.question import AnyViewQuestion
 
 
 class ViewsCollection(SynthesizingCollection, AskingCollection):

@@ -7,21 +7,16 @@ whether they depend on each other less than is expected or more.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-from stream_ldp.mechanisms import RepeatedResponse
+from stream_ldp.mechanisms import FrequencyOracle, RepeatedResponse
 from stream_ldp.questions.oracles import value_oracle
 from stream_ldp.views.covers import affine_plane, greedy_cover
 from stream_ldp.views.expected import DEPENDENCE, expected_avd, of_unlike_values
 from stream_ldp.views.variance import marginal_variance
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.mechanisms import FrequencyOracle
 
 #: Most cells of a view: a report of a subset has a bit for each, here 512 bytes.
 MAX_VIEW_CELLS = 2**12

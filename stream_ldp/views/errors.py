@@ -82,7 +82,9 @@ def errors_of(fit: Fit, tables: Sequence[Told], joint: NDArray[np.float64], *, o
         if set(key) <= set(order)
     }
     margins = [
-        noisy[place,] + _off(fit, place, generator) if (place,) in noisy else _anything(fit.sizes[place], generator)
+        noisy[place,] + _off(fit, place, generator)
+        if (place,) in noisy
+        else generator.dirichlet(np.ones(fit.sizes[place]), _REPEATS)
         for place in order
     ]
     pairs = [
@@ -139,8 +141,7 @@ def _moved(
     weight = np.maximum(middle, pair.probability)
     hidden = np.sqrt(pair.hidden / fit.information(of) * weight * weight.size / weight.sum())
     taken = centred(hidden * generator.standard_normal(product.shape))
-    moved: NDArray[np.float64] = pair.probability + product - middle + math.sqrt(pair.noise) * noise + taken
-    return moved
+    return pair.probability + product - middle + math.sqrt(pair.noise) * noise + taken
 
 
 def _fitted(
@@ -211,8 +212,3 @@ def _off(fit: Fit, place: int, generator: np.random.Generator) -> NDArray[np.flo
     """Return what dependence may have moved a margin by, shape (repeats, values)."""
     noise = math.sqrt(fit.hidden(place)) * generator.standard_normal((_REPEATS, fit.sizes[place]))
     return np.asarray(noise - noise.mean(axis=1, keepdims=True))
-
-
-def _anything(size: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Return distributions of an unknown attribute, uniform among all distributions, shape (repeats, size)."""
-    return generator.dirichlet(np.ones(size), _REPEATS)

@@ -126,5 +126,4 @@ def _shrunk(raw: NDArray[np.float64], information: float) -> NDArray[np.float64]
     first, last = max(first, middle - _REACH * error), min(last, middle + _REACH * error)
     points = first + (last - first) * _POINTS
     weights = np.exp(-0.5 * (((points - likeliest) / error) ** 2 - ((middle - likeliest) / error) ** 2))
-    found: NDArray[np.float64] = uniform + float(weights @ points / weights.sum()) * unlike
-    return found
+    return uniform + float(weights @ points / weights.sum()) * unlike

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.marginals.numbers import NumberQuestion, cell_leverage
-from stream_ldp.mechanisms import FrequencyOracle
-from stream_ldp.questions.questions import Question
+from stream_ldp.mechanisms import Entropy, FrequencyOracle
+from stream_ldp.questions.answers import Answers
+from stream_ldp.questions.questions import Question, Table
 from stream_ldp.views.cells import ViewAxis
 from stream_ldp.views.tables import NumberTable, ViewTable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy
-    from stream_ldp.questions.answers import Answers
-    from stream_ldp.questions.questions import Table
 
 
 @dataclass(frozen=True, kw_only=True)

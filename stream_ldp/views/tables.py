@@ -168,8 +168,7 @@ class NumberTable:
 
     def covariance(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ARG002
         """See `Told.covariance`."""
-        found: NDArray[np.float64] = self.deviations.T @ self.deviations
-        return found
+        return self.deviations.T @ self.deviations
 
     def contrast_variance(
         self,

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream_ldp.mechanisms import RRLDP
+from stream_ldp.mechanisms import RRLDP
 
 #: The records of one user, report by report.
 History = tuple[tuple[int, ...], ...]

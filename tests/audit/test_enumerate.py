@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 
 from stream_ldp.audit import enumerate as enumerator
 from stream_ldp.audit.enumerate import UnknownDistribution, distribution, played
-from stream_ldp.mechanisms import RESOLUTION, GivenWords
+from stream_ldp.mechanisms import RESOLUTION, Entropy, GivenWords
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms import Entropy
 
 
 def test_a_decision_below_a_threshold_has_its_probability() -> None:

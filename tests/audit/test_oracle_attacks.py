@@ -5,21 +5,24 @@ All randomness is seeded. The stated rates are those at which a test would fail 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from stream_ldp.audit.attacks import SINGLE_USERS
 from stream_ldp.audit.oracle_attacks import oracle_attacks
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SetHadamardResponse, UnaryResponse
+from stream_ldp.mechanisms import (
+    DirectResponse,
+    Entropy,
+    FrequencyOracle,
+    HadamardResponse,
+    SeededEntropy,
+    SetHadamardResponse,
+    UnaryResponse,
+)
 from tests.audit import broken
 from tests.audit.test_attacks import FEW, is_disproved
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle
 
 HONEST: list[FrequencyOracle] = [
     HadamardResponse(size=6, epsilon=1.0),

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.audit.oracle_reports import oracle_differences, wide_claim
 from stream_ldp.mechanisms import (
     DirectResponse,
+    Entropy,
     FrequencyOracle,
     HadamardResponse,
     SetHadamardResponse,
     UnaryResponse,
 )
 from tests.audit import broken
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy
 
 WIDE: list[FrequencyOracle] = [
     SetHadamardResponse(size=16, slots=4, epsilon=3.0, hash_bits=3),

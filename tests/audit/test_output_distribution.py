@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,17 +23,15 @@ from stream_ldp.audit.output_distribution import (
 )
 from stream_ldp.mechanisms import (
     DirectResponse,
+    FrequencyOracle,
     HadamardResponse,
     RepeatedResponse,
     SeededEntropy,
     SetHadamardResponse,
     UnaryResponse,
 )
+from stream_ldp.mechanisms.randomizer import OutputDistribution
 from tests.audit import broken
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 HONEST: list[FrequencyOracle] = [
     HadamardResponse(size=5, epsilon=1.0),

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.audit.record_reports import record_differences
-from stream_ldp.mechanisms import KRR, RRLDP, PermanentWords
+from stream_ldp.mechanisms import KRR, RRLDP, Entropy, Mechanism, PermanentWords
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from tests.audit import broken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy, Mechanism
 
 LOW_NOISE = {"f": 0.3, "p": 0.2, "q": 0.8}
 

@@ -5,24 +5,20 @@ Whatever a collection puts around its randomizers, such as the number of a quest
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stream_ldp.audit.attacks import Attack
 from stream_ldp.audit.audited import Claim, Exact
 from stream_ldp.audit.enumerate import distribution
 from stream_ldp.audit.oracle_attacks import AttackTarget
 from stream_ldp.audit.output_distribution import largest_loss
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.audit.attacks import Attack
-    from stream_ldp.collection import Collection
-    from stream_ldp.mechanisms import Entropy
+from stream_ldp.collection import Collection
+from stream_ldp.mechanisms import Entropy
 
 _NEIGHBOURS = "any two users"
 

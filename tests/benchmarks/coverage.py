@@ -8,20 +8,16 @@ second and third, the others hold two thirds of all items. The third once more w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.evaluation import run_epoch
+from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
 from tests.benchmarks.zipf_sets import long_tailed_sets, zipf_sets
 from tests.sets.methods.examples import method
-
-if TYPE_CHECKING:
-    from stream_ldp.sets.item_sets import ItemSets
 
 DOMAIN, FEW = 4_096, 200
 K = 32

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from stream_ldp.evaluation.experiment import Experiment, scores
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.evaluation import EVALUATION
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from stream_ldp.questions.questions import Table
+from stream_ldp.questions.questions import Table
 
 COLLECTION = PlaceCollection.parse("""
 collection: visits

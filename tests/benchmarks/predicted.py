@@ -17,8 +17,9 @@ import argparse
 import csv
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -29,12 +30,8 @@ from stream_ldp.collection.records import Missing
 from stream_ldp.evaluation.experiment import Experiment, scores
 from stream_ldp.evaluation.prediction import predictions
 from stream_ldp.kinds import KINDS, kind_of, parse_collection
+from stream_ldp.pipeline.kind import Kind
 from tests.populations import Setting, populations_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from stream_ldp.pipeline.kind import Kind
 
 USERS, LEAST, MOST, ALL, PRECISION = (1_000, 20_000, 100_000), 10, 100, 600_000, 0.08
 WITHIN = 0.7, 1.4

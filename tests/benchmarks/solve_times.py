@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from rich import box
@@ -23,14 +24,10 @@ from stream_ldp.kinds import kind_of, solve
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from tests.benchmarks.speed.counting import document_of
 from tests.records.estimators.examples import latent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.records.answer import Estimate
 
 #: Sizes of the attributes of the widest estimate, of 4 to 4,096 cells.
 SIZES = ((2, 2), (4, 4), (8, 8), (2,) * 8, (8, 8, 8), (16, 16, 4), (16, 16, 16))

@@ -12,23 +12,20 @@ from __future__ import annotations
 import os
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.strings.answer import StringRanking
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.solve import solve
 from tests.benchmarks.zipf_strings import zipf_words
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.strings.answer import StringRanking
 
 USERS, K = 100_000, 32
 EPSILONS = (1, 2, 4)

@@ -14,8 +14,8 @@ import asyncio
 import signal
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -26,11 +26,7 @@ from stream_ldp.records.answer import Estimate
 from tests.benchmarks.growth.workers import _produce
 from tests.benchmarks.speed.counting import document_of
 from tests.benchmarks.speed.draining import deployed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.service.harness import JointDeployment
+from tests.service.harness import JointDeployment
 
 #: Length and grace of windows, in seconds; batches a second; and calm windows that are measured before each kill.
 SIZE, GRACE, RATE, CALM = 5, 1, 50, 4

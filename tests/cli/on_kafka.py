@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings import Settings
 
 
 def run(settings: Settings, *words: object) -> Result:

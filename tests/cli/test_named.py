@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import typer
 
 from stream_ldp.cli.named import collection_or_name, named_collections, read_as, require_series
+from stream_ldp.testing import KafkaInMemory
 from tests.client.examples import collection_of
-
-if TYPE_CHECKING:
-    from stream_ldp.testing import KafkaInMemory
 
 
 def test_a_file_is_loaded_and_a_name_stays_one(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from aiokafka.errors import KafkaConnectionError
+from typer.testing import Result
 
 from stream_ldp.cli import worker as module
 from stream_ldp.cli.worker import worker
 from tests.forked import Forked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
 
 CRASH = "raise worker.WorkerCrashed('the merge failed') from ArithmeticError('of the solver')"
 

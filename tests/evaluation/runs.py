@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from stream_ldp.collection import Collection
 from stream_ldp.evaluation.experiment import Experiment, Score, scores
+from stream_ldp.evaluation.trial import Measure
 from stream_ldp.kinds import kind_of
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Collection
-    from stream_ldp.evaluation.trial import Measure
 
 
 def experiment(

@@ -6,15 +6,17 @@ What a decoder refuses at once is found by changing bytes. What it takes, and wh
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from stream_ldp.cli.displays.display import Display
 from stream_ldp.client.table import table_of
+from stream_ldp.collection import Collection
 from stream_ldp.kinds import KINDS, kind_of, parse_collection, solve
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.page.history import History
@@ -30,11 +32,6 @@ from tests.places.examples import collection_of as places_collection
 from tests.sets.examples import collection_of as sets_collection
 from tests.strings.examples import collection_of as strings_collection
 from tests.views.examples import collection_of as views_collection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stream_ldp.collection import Collection
 
 SURVEY = """
 collection: survey

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.settings import Settings
 
 
 async def create(settings: Settings, *names: str, partitions: int = 1, **config: str) -> None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.embedded import EmbeddedKafka
 
 #: The fields of a record batch before its records.
 _HEADER = struct.Struct(">qiibIhiqqqhii")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka.errors import (
@@ -17,13 +17,9 @@ from aiokafka.structs import TopicPartition
 
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.patience import passes
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from tests.client.examples import collection_of
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from stream_ldp.kafka.settings import Settings
 
 
 async def test_a_topic_the_cluster_cannot_create_is_refused_in_the_clusters_words(settings: Settings) -> None:

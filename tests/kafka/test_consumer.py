@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -12,14 +13,10 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.columns import Columns
 from stream_ldp.kafka.consumer import ColumnConsumer, SturdyConsumer
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec
 from stream_ldp.kafka.unreadable import fault_of
 from tests.kafka.unreadable_batch import append
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.kafka.settings import Settings
 
 RECORDS = 500
 

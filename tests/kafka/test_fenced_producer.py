@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
 from stream_ldp.kafka.fenced_producer import Fenced, FencedProducer
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Record
+from stream_ldp.kafka.settings import Settings
 from tests.kafka.new_topics import create
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from stream_ldp.kafka.settings import Settings
 
 
 @pytest.fixture

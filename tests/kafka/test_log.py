@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection as Container
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -12,15 +13,11 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from stream_ldp.kafka import log
 from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from tests.kafka.embedded.administration import administration
 from tests.kafka.new_topics import create
 from tests.kafka.unreadable_batch import append
-
-if TYPE_CHECKING:
-    from collections.abc import Collection as Container
-
-    from stream_ldp.kafka.settings import Settings
 
 PARTITION = 1
 

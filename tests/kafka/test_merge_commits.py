@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -10,14 +10,10 @@ from aiokafka.errors import UnknownMemberIdError
 
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.merge_commits import begin_at_the_end, commit_merge, last_merge
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from tests.pipeline.test_merging import SURVEY
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from stream_ldp.kafka.settings import Settings
 
 
 @pytest.fixture

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aiokafka import AIOKafkaProducer
 
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.releases import release, released
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.pipeline.partials import partition_of
 from tests.client.examples import collection_of
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.settings import Settings
 
 
 async def test_a_release_is_of_what_is_on_the_collections_own_partitions_at_that_moment(settings: Settings) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError
 
 from stream_ldp.kafka import round_log
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.kafka.round_log import RoundLog
@@ -20,12 +22,6 @@ from stream_ldp.sets.rounds import Round
 from tests.client.items import films
 from tests.service.epochs import FILMS, ItemDeployment
 from tests.sets.examples import inquiry_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 
 @pytest.fixture

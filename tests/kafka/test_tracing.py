@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.extras import MissingExtra
@@ -18,9 +19,6 @@ from stream_ldp.kafka.tracing import MAX_LINKS, TRACEPARENT, begin_tracing, link
 from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.testing import kafka_in_memory
 from tests.client.examples import collection_of
-
-if TYPE_CHECKING:
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 
 def record(*headers: tuple[str, bytes]) -> Any:

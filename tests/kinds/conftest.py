@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stream_ldp.kinds import KINDS, parse_collection
+from stream_ldp.pipeline.kind import Kind
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.kinds.subjects import SUBJECTS, Subject, rotated_text
 from tests.kinds.users import START_MS
 from tests.toy import COIN
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.pipeline.kind import Kind
 
 
 @pytest.fixture(params=[*KINDS, COIN.name])

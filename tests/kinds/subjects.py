@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream_ldp.pipeline.cells import CellKey
+from stream_ldp.pipeline.cells import CellKey
 
 #: The windows of all subjects, in memory and on a broker.
 WINDOW = "window: {size: 10s, grace: 1s, idle_timeout: 5s}"

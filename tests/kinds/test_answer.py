@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,15 +15,13 @@ from stream_ldp.client.errors import UnreadableAnswer
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.content_type import CONTENT_TYPE, content_type_of
+from stream_ldp.pipeline.kind import Kind
 from stream_ldp.pipeline.solver_state import HEADER
+from stream_ldp.testing import KafkaInMemory
 from tests.cli.displays.examples import shown
+from tests.kinds.subjects import Subject
 from tests.kinds.users import play
 from tests.read_back import read_back
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.kind import Kind
-    from stream_ldp.testing import KafkaInMemory
-    from tests.kinds.subjects import Subject
 
 USERS = 300
 

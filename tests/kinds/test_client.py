@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.client.errors import WrongCollection
 from stream_ldp.client.reporter import Reporter
@@ -16,16 +18,10 @@ from stream_ldp.kinds import collection_of_document, parse_collection
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.kind import Kind
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
+from tests.kinds.subjects import Subject
 from tests.kinds.users import START_MS, report_as_one, report_once, rows_sent
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.kind import Kind
-    from tests.kinds.subjects import Subject
 
 SECRET = bytes(range(32))
 OTHERS = [bytes([user]) * 32 for user in range(6)]

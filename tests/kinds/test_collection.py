@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.kinds import kind_of, parse_collection
+from stream_ldp.pipeline.kind import Kind
 from stream_ldp.schemas.collection_file import collection_file_schema
 from tests.kinds.subjects import WINDOW, Subject
 from tests.schemas.test_collection_file import seen_by_an_editor
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.kind import Kind
 
 NOT_A_DURATION = "is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
 

@@ -7,7 +7,8 @@ import csv
 import io
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,15 +19,11 @@ from stream_ldp.cli import app
 from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.collection.labels import codes_of
 from stream_ldp.kinds import KINDS, parse_collection
+from stream_ldp.pipeline.kind import Kind
 from stream_ldp.pipeline.plan import document
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.kinds.subjects import SUBJECTS, Subject, rotated_text
 from tests.kinds.users import START_MS, play, rows_sent
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.pipeline.kind import Kind
 
 USERS = 300
 

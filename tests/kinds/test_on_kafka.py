@@ -9,16 +9,20 @@ import os
 import signal
 from collections import Counter, defaultdict
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.collection.synthesis import topics_of
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kinds import KINDS, kind_of, load_collection, solve
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.kind import Kind
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.rows import rows_of
 from stream_ldp.pipeline.window_task import WindowTask
@@ -33,14 +37,6 @@ from tests.paths import REPOSITORY
 from tests.service.epochs import ItemDeployment, Users, next_epoch
 from tests.service.harness import Deployment
 from tests.toy import COIN
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
-    from stream_ldp.pipeline.kind import Kind
 
 USERS = 300
 PARTITIONS = 2

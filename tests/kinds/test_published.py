@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stream_ldp.kinds import parse_collection
+from stream_ldp.pipeline.kind import Kind
 from stream_ldp.pipeline.published import WINDOWS
 from stream_ldp.testing import kafka_in_memory
 from tests.kinds.subjects import WINDOW, Subject
 from tests.kinds.test_commands import output
 from tests.kinds.users import START_MS, play
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.pipeline.kind import Kind
 
 ONCE = f"{WINDOW[:-1]}, returning: 0}}"
 

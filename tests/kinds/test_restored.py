@@ -4,26 +4,23 @@ on the log is what a plan says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.counting_load import counting_loads
 from stream_ldp.pipeline.merge_checkpoint import file_digest
+from stream_ldp.pipeline.partials import Partial
 from stream_ldp.pipeline.restoring import Restoring
+from stream_ldp.pipeline.saved_panes import Saved
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics.sending import flush_seconds
+from stream_ldp.testing import KafkaInMemory
+from tests.kinds.subjects import Subject
 from tests.kinds.users import START_MS, epoch_at, report_once
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.pipeline.partials import Partial
-    from stream_ldp.pipeline.saved_panes import Saved
-    from stream_ldp.pipeline.source_checkpoint import Checkpoint
-    from stream_ldp.testing import KafkaInMemory
-    from tests.kinds.subjects import Subject
 
 
 def owner(collection: Any, *, checkpoint: Checkpoint | None = None) -> SourcePartition:

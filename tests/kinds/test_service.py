@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +12,11 @@ import pytest
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import parse_collection, w_event_of
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.kind import Kind
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.kinds.subjects import SUBJECTS, Subject
 from tests.kinds.users import START_MS, play, report_once
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.kind import Kind
 
 USERS = 600
 

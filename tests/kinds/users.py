@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.collection import Collection
 from stream_ldp.kinds import kind_of
+from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Collection
-    from stream_ldp.ledger.ledger_file import PrivacyLedger
-    from stream_ldp.pipeline.kind import RoundMessage
-    from stream_ldp.testing import KafkaInMemory
+from stream_ldp.pipeline.kind import RoundMessage
+from stream_ldp.testing import KafkaInMemory
 
 #: The beginning of a window, and of the first phase of an epoch, of all subjects.
 START_MS = 1_700_000_040_000

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.reports import charges
 from tests.client.examples import collection_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from stream_ldp.records.collection import JointCollection
 
 SECRET = bytes(range(32))
 COLLECTION = collection_of()

@@ -6,23 +6,19 @@ import json
 import os
 import stat
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream_ldp.ledger import store
 from stream_ldp.ledger.ledger import json_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.reports import AttributeReport
 from stream_ldp.ledger.store import LedgerError
 from stream_ldp.records.reports import charges
 from tests.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from stream_ldp.ledger.reports import AttributeReport
 
 
 def test_spending_syncs_the_file_before_and_the_directory_after_replacing_it(

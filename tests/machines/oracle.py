@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.records.collection import JointCollection
+from stream_ldp.collection import Collection
+from stream_ldp.records.collection import JointCollection
 
 Bits = tuple[int, ...]
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import Status, WindowBounds
+from stream_ldp.pipeline.content_type import Headers
+from stream_ldp.pipeline.layout import Layout
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint, file_digest
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.pane_limits import PaneLimits
@@ -26,20 +29,14 @@ from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import Changes, SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.undecided import UndecidedWindows
+from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.records.answer import Estimate
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.distribution import Axis
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
 from tests.client.examples import estimate_of
 from tests.machines.oracle import Advance, Bits, Entry, Limit, Replay, replay, window_counts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from stream_ldp.pipeline.content_type import Headers
-    from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.window_task import WindowTask
-    from stream_ldp.records.answer import Estimate
-    from stream_ldp.records.collection import JointCollection
 
 
 class WrongError(AssertionError):

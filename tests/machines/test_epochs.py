@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,9 +18,12 @@ from stream_ldp.kinds import solve
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.layout import PhaseLayout
+from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
 from tests.machines.oracle import Entry
@@ -28,11 +31,6 @@ from tests.machines.simulation import Cluster, LooksAtEverything, WrongError, re
 from tests.machines.test_pipeline import ALL, EVENTS, FROM_THE_CLOCK, MANY, PARTITION, PARTITIONS, Pipeline, run
 from tests.profiles import examples
 from tests.sets.examples import inquiry_of
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.window_task import WindowTask
-    from stream_ldp.sets.answer import Ranking
-    from stream_ldp.sets.phases import Inquiry
 
 TEXT = """
 collection: machine

@@ -7,9 +7,10 @@ published (tests/machines/simulation.py). At the end all is read and flushed, an
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -17,24 +18,20 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from stream_ldp.pipeline.layout import Layout
+from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import CutOff, MergeRecord, Partial, Watermark
 from stream_ldp.pipeline.restoring import RestoredPanes, Restoring
+from stream_ldp.pipeline.saved_panes import SavedPlace
 from stream_ldp.pipeline.seen_batches import SeenBatches
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import Changes, Counted, SourcePartition
 from stream_ldp.pipeline.statistics import row_tally
 from stream_ldp.records.collection import JointCollection
+from tests.machines.oracle import Bits
 from tests.machines.simulation import Cluster, Holder, LooksAtEverything, Merger, WrongError, require
 from tests.profiles import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
-    from stream_ldp.pipeline.saved_panes import SavedPlace
-    from tests.machines.oracle import Bits
 
 PARTITIONS = 2
 PARTITION = st.sampled_from([0, 0, 0, 1])

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -19,15 +18,13 @@ from stream_ldp.mechanisms import (
     DirectResponse,
     HadamardResponse,
     OptimisedUnaryResponse,
+    Randomizer,
     RepeatedResponse,
     SubsetResponse,
     UnaryResponse,
 )
 from stream_ldp.mechanisms.blanket import MAX_OUTCOMES, Blanket
 from stream_ldp.mechanisms.shuffling import shuffled_delta, shuffled_epsilon
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms import Randomizer
 
 PARTS = (0.0, 0.2, 0.5, 0.9, 0.99)
 

@@ -11,11 +11,13 @@ import hashlib
 import itertools
 import math
 import re
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.audit.attacks import Attack, attacks
 from stream_ldp.audit.enumeration import Enumeration, realised_reports, stated_reports
@@ -44,15 +46,9 @@ from stream_ldp.mechanisms import (
     notation,
 )
 from stream_ldp.mechanisms.notation import read_mechanism
+from stream_ldp.mechanisms.randomizer import OutputDistribution
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from tests.catalogue import OF_NUMBERS, OF_RECORDS, OF_VALUES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 of_records = pytest.mark.parametrize("mechanism", [each for each, _ in OF_RECORDS], ids=repr)
 of_randomizers = pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,16 +17,11 @@ from stream_ldp.audit.wire.records import Records
 from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import ParameterError
 from stream_ldp.ledger.ledger import Spending, charged
-from stream_ldp.mechanisms import HashedKRR, PermanentWords, SeededEntropy
+from stream_ldp.mechanisms import HashedKRR, Mechanism, PermanentWords, SeededEntropy
 from stream_ldp.mechanisms.hashed_k_rr import BUCKETS, hashes
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.reports import charges
 from tests.audit import broken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from stream_ldp.mechanisms import Mechanism
 
 WHOLE = 2**32
 TAG_KEY = bytes(range(32))

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_ldp.audit.enumerate import UnknownDistribution
 from stream_ldp.audit.enumeration import Enumeration, realised_reports, stated_reports
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import RESOLUTION, RRLDP, GivenWords, SeededEntropy
+from stream_ldp.mechanisms import RESOLUTION, RRLDP, Entropy, GivenWords, SeededEntropy
+from stream_ldp.mechanisms.mechanism import Symbols
 from tests.audit.broken import NeverClears, NeverClearsOneBit, QuantisesF, SendsInTheClear, SwapsPAndQ
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy
-    from stream_ldp.mechanisms.mechanism import Symbols
 
 #: The edges of a word's range, where a comparison that is off by one, or a cast, shows.
 EDGES = [0, 1, 2, RESOLUTION - 2, RESOLUTION - 1, RESOLUTION]

@@ -5,17 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from stream_ldp.audit.output_distribution import epsilon_of, realised_set_distribution
 from stream_ldp.mechanisms import GivenWords, SeededEntropy, SetHadamardResponse
+from stream_ldp.mechanisms.randomizer import OutputDistribution
 from stream_ldp.sets.item_sets import ItemSets
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 SIZE = 4
 ORACLE = SetHadamardResponse(size=SIZE, slots=2, epsilon=1.0, hash_bits=2)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from playwright.async_api import Browser, ViewportSize
@@ -26,15 +26,13 @@ from stream_ldp.kinds import load_collection
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
+from stream_ldp.pipeline.answer import Answer
 from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.pipeline.wire import encode
 from stream_ldp.sets.sampling import respond
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.chromium import chromium
 from tests.paths import REPOSITORY
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.answer import Answer
 
 #: Windows of the survey, and users in each: those of five seconds of the demo.
 WINDOWS, USERS = 12, 25_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,10 +12,8 @@ from stream_ldp.audit.enumerate import distribution
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pairs.question import Key
+from stream_ldp.questions.questions import Table
 from tests.pairs.examples import collection_of
-
-if TYPE_CHECKING:
-    from stream_ldp.questions.questions import Table
 
 USERS = 40_000
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
 
 import stream_ldp
+from stream_ldp.collection import Series
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
@@ -26,12 +29,6 @@ from stream_ldp.records.solve import row_counts, warm_start
 from stream_ldp.sets.layout import PhaseLayout
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.sets.examples import collection_of as sets_collection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
-
-    from stream_ldp.collection import Series
 
 PACKAGE = Path(stream_ldp.__file__).parent
 

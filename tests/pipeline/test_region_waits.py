@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.partials import MergeRecord
 from stream_ldp.pipeline.region_waits import RegionWaits
 from tests.client.examples import MINUTE_MS
 from tests.pipeline.test_merging import CLOSED_MS
 from tests.pipeline.test_region_watermarks import closing, cut, folded
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.merging import Merge
-    from stream_ldp.pipeline.partials import MergeRecord
 
 EVERYBODY = {"eu": 60.0, "us": 60.0}
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from stream_ldp.pipeline.partials import MergeRecord, Partial, PartialGroup
+from stream_ldp.pipeline.saved_panes import Saved
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from tests.pipeline.test_saved_panes import RECORDS, count, flush, is_list, lived, owner, restored
 from tests.pipeline.test_source_partition import NOW, batch
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.saved_panes import Saved
 
 
 @pytest.mark.parametrize("flushes", [(3,), (3, 4), (4, 5, 6), (1, 2, 3, 4, 5, 6, 7)])

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.collection import PlaceCollection
+from stream_ldp.questions.questions import Table
 from tests.questions.examples import solved, sums_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.places.answer import PlaceCounts
-    from stream_ldp.questions.questions import Table
 
 TEXT = """
 collection: visits

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from stream_ldp.client.table import table_of
 from stream_ldp.collection import CollectionError
+from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.mechanisms import FrequencyOracle
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.places.answer import PlaceCounts
@@ -17,9 +16,6 @@ from stream_ldp.places.solve import place_counts
 from tests.places.examples import SHARES, collection_of, counts_of, rows_of, users
 from tests.questions.examples import solved, sums_of
 from tests.read_back import read_back
-
-if TYPE_CHECKING:
-    from stream_ldp.filtering.filtered import FilteredEstimate
 
 
 def expected_sums(oracle: FrequencyOracle, held: np.ndarray) -> np.ndarray:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.window_task import WindowTask
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def sums_of(collection: Any, rows: NDArray[np.uint8]) -> ReportSums:

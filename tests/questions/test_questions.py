@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,14 +13,10 @@ from stream_ldp.audit.enumerate import distribution
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.marginals.question import AttributeQuestion
 from stream_ldp.marginals.values import ValueQuestion
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, random_words
+from stream_ldp.mechanisms import DirectResponse, Entropy, HadamardResponse, SeededEntropy, random_words
 from stream_ldp.questions.attributes import AskedAttribute
-from stream_ldp.questions.questions import QuestionSet
+from stream_ldp.questions.questions import QuestionSet, Table
 from tests.marginals.examples import collection_of, rows_of, users
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms import Entropy
-    from stream_ldp.questions.questions import Table
 
 COLLECTION = collection_of()
 QUESTIONS = COLLECTION.questions

@@ -9,23 +9,21 @@ import asyncio
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiokafka.errors import KafkaError
 
 from stream_ldp import merge_step
 from stream_ldp.cli import main
+from stream_ldp.collection import Collection
 from stream_ldp.kinds import solve
+from stream_ldp.pipeline.answer import Answer
 from stream_ldp.pipeline.source_partition import Changes, SourcePartition
+from stream_ldp.pipeline.statistics import Room
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.service import worker
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.worker import Worker
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.statistics import Room
-    from stream_ldp.pipeline.window_task import WindowTask
 
 _take_changes = SourcePartition.take_changes
 

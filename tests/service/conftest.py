@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
 from stream_ldp.kafka.memory import connected
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.answer import Answer
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service import collection_merger, finals, holding
@@ -16,11 +18,6 @@ from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.windows_log import AnswersLog
 from tests.service.mergers import MAKING, SHY, SMALL, WIDE, Installation, Published, ReportsTopics, quick_answer
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from stream_ldp.pipeline.answer import Answer
 
 
 @pytest.fixture

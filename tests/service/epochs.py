@@ -6,27 +6,22 @@ import asyncio
 import os
 import time
 import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, itemsets_of
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.solve import filter_epoch
 from tests.service.harness import Deployment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.sets.collection import ItemCollection
 
 #: Answers come at the end of a window, so that it closes in a second however long it is; silent partitions take half
 #: a minute through the next one, time for a worker to take over from a dead one.

@@ -12,10 +12,11 @@ import sys
 import urllib.error
 import urllib.request
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
@@ -31,13 +32,9 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.records.answer import Estimate
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from tests.forked import Forked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from stream_ldp.records.collection import JointCollection
 
 #: Its method needs the fewest libraries, so that a worker starts in half the time.
 SURVEY = """

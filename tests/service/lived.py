@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -12,18 +12,16 @@ from aiokafka.structs import OffsetAndMetadata
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.registry import Registration, register
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.dead_letters import Refused, dead_letter
 from tests.pipeline.test_merging import partial, watermark
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.settings import Settings
-    from stream_ldp.records.collection import JointCollection
 
 #: The partition that has reports.
 PARTITION = 1

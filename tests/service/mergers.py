@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from aiokafka import TopicPartition
+
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.fenced_producer import Fenced
 from stream_ldp.kafka.memory import MemoryBroker, Stored
+from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.answer import Answer
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.pipeline.window_task import WindowTask
@@ -19,16 +25,6 @@ from stream_ldp.service.metrics import Metrics
 from tests.machines import simulation
 from tests.pipeline.test_merging import partial, watermark
 from tests.service.harness import SURVEY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from aiokafka import TopicPartition
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.producer import Record
-    from stream_ldp.pipeline.answer import Answer
-
 
 SMALL, WIDE = (JointCollection.parse(SURVEY.format(name=name)) for name in ("small", "wide"))
 MAKING = JointCollection.parse(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.content_type import STAYS
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.settings import Settings
 
 
 class Mirror:

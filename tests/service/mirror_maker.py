@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from stream_ldp.kafka.embedded.jars import fetch_jars
 from stream_ldp.kafka.embedded.process import find_java
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings import Settings
 
 _PAGE = Path(__file__).parents[2] / "docs" / "operate" / "regions.md"
 

@@ -7,20 +7,16 @@ import hashlib
 import re
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.service.dead_letters import MAX_VALUE_BYTES, DeadLetter
 from tests.service.harness import JointDeployment, WorkerProcess, batches
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 SEED = 20261124
 

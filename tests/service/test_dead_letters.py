@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_ldp.kafka.producer import Record
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.service.dead_letters import MAX_VALUE_BYTES, DeadLetter, Refused, dead_letter, refused_of
 from tests.service.memory import COLLECTION
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.kafka.producer import Record
 
 
 def test_a_dead_letter_holds_the_batch_as_it_came_with_the_reason_and_the_place() -> None:

@@ -6,10 +6,12 @@ import asyncio
 import json
 import signal
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.rejection import Reason
@@ -17,12 +19,7 @@ from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.service.replay import compare
 from tests.service.epochs import FILMS, FORGER, ItemDeployment, Users, at, film_sets, next_epoch
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
-    from tests.service.harness import WorkerProcess
+from tests.service.harness import WorkerProcess
 
 SEED = 20260717
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.service.faust_app import faust_app
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from stream_ldp.pipeline.quarantine import LogEntry
-    from stream_ldp.service.merger import Merger
+from stream_ldp.service.merger import Merger
 
 
 def test_consumers_give_up_silent_connections_after_the_longest_fetch(

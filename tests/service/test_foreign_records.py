@@ -6,7 +6,9 @@ import asyncio
 import re
 import signal
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
+from stream_ldp.collection import Collection
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.statistics import RowCounts
@@ -22,13 +26,6 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.strings.collection import StringCollection
 from tests.kafka.unreadable_batch import append
 from tests.service.harness import JointDeployment, batches
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 SEED = 20261122
 

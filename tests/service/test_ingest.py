@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, KafkaConnectionError, NodeNotReadyError
 from aiokafka.structs import OffsetAndMetadata
 
@@ -35,11 +37,6 @@ from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import SUM_SECONDS
 from stream_ldp.service.reports_group import ReportsGroup
 from tests.service.memory import COLLECTION, MemoryKafka
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from aiokafka import TopicPartition
 
 
 @pytest.fixture

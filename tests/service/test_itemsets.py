@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.sets.item_sets import ItemSets
 from tests.service.epochs import ItemDeployment, Users, next_epoch
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 BASKETS = """
 collection: {name}

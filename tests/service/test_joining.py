@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.producer import Producer, Record
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES, topic_specs
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.partials import Watermark, partition_of
@@ -16,9 +16,6 @@ from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.windows_log import partials_log
 from tests.pipeline.test_merging import SURVEY, watermark
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.settings import Settings
 
 TOPIC = TopicIdentity(id="a1", partitions=4)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.statistics import RowCounts
@@ -19,17 +22,10 @@ from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
+from stream_ldp.records.series import EstimateSpec
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import published
 from tests.service.harness import SURVEY, JointDeployment
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
-    from stream_ldp.records.series import EstimateSpec
 
 LINKED = SURVEY + "linked: 6s\nsynthesis: {{records: 500, seed: 3}}\n"
 USERS = 300

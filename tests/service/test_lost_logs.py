@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.service.dead_letters import DeadLetter
 from tests.service.harness import SURVEY, JointDeployment, WorkerProcess, batches
 from tests.service.test_partitions_added import account_for, feed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 #: Seconds within which a worker says what has become of a topic: it asks every second, and does so in 5 s on two idle
 #: cores; the rest is for a busy machine. A client that is left alone looks after five minutes.

@@ -6,19 +6,15 @@ import asyncio
 import signal
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.pipeline import wire
 from tests.service.harness import JointDeployment, WorkerProcess, batches
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 #: Reports of a batch.
 REPORTS = 5

@@ -6,22 +6,18 @@ import asyncio
 import logging
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.pipeline.content_type import BATCH
 from tests.client.reports import unlimited
 from tests.kafka.segments import stored_batches
 from tests.service.epochs import ItemDeployment
 from tests.service.harness import JointDeployment
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 TRUE_VALUE = "walks-with-a-stick"
 

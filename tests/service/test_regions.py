@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.memory import connected
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import solve
@@ -31,12 +34,6 @@ from tests.service.harness import JointDeployment, WorkerProcess, batches
 from tests.service.mergers import SMALL, SOON, Installation, rebuilt
 from tests.service.mirror import Mirror
 from tests.service.mirror_maker import MirrorMaker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 HOME = Settings.load(region="eu", regions="eu,us=1s")
 SIZE_MS, CLOSES_MS = SMALL.window.size_ms, SMALL.window.size_ms + SMALL.window.grace_ms

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.partials import Partial
+from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.windows_log import CLOCKS_MS, restored_panes
 from stream_ldp.testing import kafka_in_memory
 from tests.pipeline.test_saved_panes import lived as lived_alone
@@ -17,9 +18,6 @@ from tests.pipeline.test_source_partition import SURVEY as ONE_QUESTION
 from tests.service.harness import batches
 from tests.service.memory import COLLECTION, START_MS, MemoryKafka
 from tests.service.test_ingest import joined, turn
-
-if TYPE_CHECKING:
-    from stream_ldp.service.ingest import Ingest
 
 RECORDS = 12
 

@@ -6,8 +6,10 @@ import asyncio
 import signal
 import time
 from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from pathlib import Path
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
@@ -15,25 +17,20 @@ from aiokafka.errors import KafkaConnectionError
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
+from stream_ldp.collection import Collection
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.kafka.registry import REMOVED, Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import load_collection
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service import roster
+from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.ownership import ReportsLost
 from stream_ldp.service.roster import Roster
 from tests.service.harness import SURVEY, JointDeployment, batches
 from tests.service.test_worker import assert_finals_are_exact, play
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.embedded import EmbeddedKafka
-    from stream_ldp.service.merger import Merger
 
 
 @pytest.fixture

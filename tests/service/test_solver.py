@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from stream_ldp.kinds import solve
+from stream_ldp.pipeline.answer import Answer
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.solver import Solved, Solver
 from tests.service.harness import SURVEY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.window_task import WindowTask
 
 SMALL, WIDE, WIDER = (JointCollection.parse(SURVEY.format(name=name)) for name in ("small", "wide", "wider"))
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import NodeNotReadyError
 
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.service.standstill import LATE_SECONDS, LOOK_SECONDS, TOGETHER, Standstill, look
 from tests.pipeline.test_merging import watermark
 from tests.service.mergers import SMALL, WIDE, ReportsTopics
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.cluster import Cluster
 
 #: Event time at which the first window has closed.
 CLOSED_MS = SMALL.window.size_ms + SMALL.window.grace_ms

@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from tests.service.harness import JointDeployment, batches
 from tests.service.test_worker import assert_finals_are_exact
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stream_ldp.kafka.embedded import EmbeddedKafka
 
 
 async def report(deployment: JointDeployment, until: asyncio.Event) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -16,15 +17,11 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import encode, partition_of
 from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.records.answer import Estimate
 from stream_ldp.service import windows_log
 from stream_ldp.service.windows_log import AnswersLog, partials_log
 from tests.client.examples import MINUTE_MS, estimate_of
 from tests.pipeline.test_merging import JOINT, SURVEY, partial
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.records.answer import Estimate
 
 
 @pytest.fixture

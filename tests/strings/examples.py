@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.strings.answer import StringRanking
 from stream_ldp.strings.collection import StringCollection
 from tests.questions.examples import solved
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.strings.answer import StringRanking
 
 TEXT = """
 collection: words

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
+from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import Scratch, WindowTask
 from stream_ldp.strings.pem import Pem
+from stream_ldp.strings.questions import StringAnswers
 from stream_ldp.strings.recount import Counted, Recount
 from stream_ldp.strings.solve import solve
 from tests.strings.examples import collection_of, counted, rows_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.pipeline.statistics import RowCounts
-    from stream_ldp.strings.questions import StringAnswers
 
 COLLECTION = collection_of("epsilon: 3, k: 4", window=", memory: 0.5")
 ROWS = rows_of(COLLECTION, users(COLLECTION, 4_000))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,15 +10,11 @@ import pytest
 from stream_ldp.collection import CollectionError
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.answer import FilteredStrings, StringRanking
+from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.solve import solve
 from tests.questions.examples import solved
 from tests.read_back import read_back
 from tests.strings.examples import SHARES, WORDS, collection_of, counted, rows_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.strings.collection import StringCollection
 
 TRUTH = dict(zip(WORDS, SHARES, strict=True))
 #: With few letters, a ranking takes milliseconds.

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.questions.questions import QuestionSet, Table
+from stream_ldp.records.answer import Estimate
 from stream_ldp.views.collection import ViewsCollection
+from stream_ldp.views.series import ViewEstimateSpec
 from stream_ldp.views.solve import solve
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.questions.questions import QuestionSet, Table
-    from stream_ldp.records.answer import Estimate
-    from stream_ldp.views.series import ViewEstimateSpec
 
 TEXT = """
 collection: care

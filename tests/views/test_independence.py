@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SubsetResponse
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy, SubsetResponse
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.independence import dependence
 from stream_ldp.views.tables import ViewTable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
 
 SIZES = (4, 3, 2)
 EVEN, SKEWED = 1.0, 0.85

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.questions.questions import Table
 from stream_ldp.records.answer import Estimate
 from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.solve import solve
@@ -25,11 +26,6 @@ from tests.views.examples import (
     users,
     workers,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.questions.questions import Table
 
 ESTIMATES = (
     "[{name: care, of: [bathes, walks]}, {name: all, of: [region, diet, walks]}, {name: apart, of: [walks, region]}]"

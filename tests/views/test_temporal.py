@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.records.answer import Estimate, FilteredMarginals, Temporal
+from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.solve import fitted, solve
 from stream_ldp.views.temporal import filter_all
 from tests.read_back import read_back
 from tests.views.examples import collection_of, sums_of, task_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.views.collection import ViewsCollection
 
 ALL = "[{name: care, of: [diet, walks, bathes]}]"
 #: The share of all users with each diet, who walks or not, and bathes or not.

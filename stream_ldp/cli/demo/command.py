@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import typer
 from rich.columns import Columns
@@ -16,9 +17,12 @@ from rich.text import Text
 
 from stream_ldp.cli.demo.films import Films
 from stream_ldp.cli.demo.survey import Survey, survey_records
+from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.one_report import one_report
 from stream_ldp.cli.running import run_client
+from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBroker, EmbeddedKafka, EmbeddedMock, MissingTool
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.settings import Settings
@@ -26,13 +30,6 @@ from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.worker import Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
-
-    from stream_ldp.cli.displays.display import Display
-    from stream_ldp.client.subscriber import Subscriber
-    from stream_ldp.collection import Collection
 
 
 class DemoPart(Protocol[AnswerT]):

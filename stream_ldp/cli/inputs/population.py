@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.cli.inputs.table import Binning, read_rows
 from stream_ldp.collection.records import CollectionOfRecords, Encoded, Missing, encode_rows
 from stream_ldp.errors import DataError
 from stream_ldp.steps import steps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def load_population(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from stream_ldp.client.audit.seen import Log, frame_problems
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.memory import MemoryBroker, Sent
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
@@ -15,12 +18,6 @@ from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.pipeline.wire import HEADER_BYTES, RowFormat, decode
 from stream_ldp.steps import done
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from stream_ldp.collection import Collection
 
 #: A header's checksum covers the rows: what is seen around them begins after it.
 _CHECKED_FROM = 8

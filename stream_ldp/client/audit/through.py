@@ -178,7 +178,12 @@ class _Through:
         for held in self._held[: _CHARGED + 1]:
             user = self._user(secret)
             left = [each for times in (1, 3) for each in self._report(user, held, time_ms, times=times).left]
-            seen.append([(_frame(each), len(each.value)) for each in left])
+            seen.append(
+                [
+                    (each.topic, each.path, each.headers, each.timestamp_ms, len(each.key or b""), len(each.value))
+                    for each in left
+                ]
+            )
         if any(each != seen[0] for each in seen):
             yield "topics, headers, times or lengths of what leaves are others for another record"
 
@@ -309,7 +314,3 @@ def _rows(left: Sequence[Left]) -> list[bytes]:
         with suppress(Unspecified):
             found += read(each.value).rows
     return found
-
-
-def _frame(left: Left) -> tuple[Any, ...]:
-    return left.topic, left.path, left.headers, left.timestamp_ms, len(left.key or b"")

@@ -4,14 +4,10 @@ than a small table does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
 from stream_ldp.pipeline.statistics.sending import SMALL_BYTES, Room
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from stream_ldp.pipeline.statistics.statistic import Statistic, Tally, WholeTally
+from stream_ldp.pipeline.statistics.statistic import Statistic, Tally, WholeTally
 
 #: Most bytes in memory of the statistics of a group that has several: on the log they take no more, half of the
 #: largest record.

@@ -6,22 +6,18 @@ wide as they are, and what a call sends is compared draw for draw with what its 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.audit.audited import Claim
 from stream_ldp.audit.oracle_reports import SEARCHED, oracle_differences, wide_claim
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.audit.enumeration import inquiries
 from stream_ldp.sets.item_sets import ItemSets, largest_padding
 from stream_ldp.sets.phases import Inquiry, Method, Target, may_ask_for_missing
 from stream_ldp.sets.sampling import respond
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.audit.audited import Claim
 
 #: The most by which the float64 arithmetic of a loss of sets may be wrong, relative to it.
 _ROUNDING = 1e-13

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.mechanisms import RESOLUTION, FrequencyOracle
 from stream_ldp.sets.item_sets import class_count, largest_of
 from stream_ldp.sets.methods.oracle_choice import item_oracle, slot_error, value_oracle, variance
 from stream_ldp.sets.methods.wrapped import Wrapped
 from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, Target, epoch_epsilon
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
 
 #: Share of the users whom the first phase asks.
 SIZE_PART = 0.1

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.filtering.shrinkage import DOUBT, FrequencyPrior
+from stream_ldp.mechanisms import FrequencyOracle
 from stream_ldp.sets.methods.larger_sets import Losses, doubted
 from stream_ldp.sets.phases import Inquiry, RankingEstimate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
 
 
 class Combined(NamedTuple):

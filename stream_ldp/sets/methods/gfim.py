@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.mechanisms import RESOLUTION, FrequencyOracle
 from stream_ldp.sets.methods.combination import (
     Combine,
     combined_estimate,
@@ -30,11 +31,6 @@ from stream_ldp.sets.methods.spec import (
     require,
 )
 from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.filtering.shrinkage import FrequencyPrior
-from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.mechanisms import RESOLUTION, FrequencyOracle
 from stream_ldp.sets.methods.combination import as_asked, drawn_together, most_frequent, phase_estimate
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
 from stream_ldp.sets.methods.svim import padded, padding_doubted
@@ -27,13 +28,6 @@ from stream_ldp.sets.phases import (
     epoch_epsilon,
     item_phases,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
 
 #: Shares of the users who are asked about items, how many candidates they hold, and the itemsets themselves: 40 %,
 #: and of the others one in five and the rest, as the authors' own program has them.

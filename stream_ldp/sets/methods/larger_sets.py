@@ -197,12 +197,10 @@ class Losses:
 
 def _parts(share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute the part of each item that was counted for each b and t, shape (b, t, c)."""
-    found: NDArray[np.float64] = 1.0 - _LOSSES[:, None, None] * (1.0 - _TILTS[:, None] * share)
-    return found
+    return 1.0 - _LOSSES[:, None, None] * (1.0 - _TILTS[:, None] * share)
 
 
 def _mean(log_posterior: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute the posterior mean of a value of each item, shape (c,)."""
     likely = np.exp(log_posterior - log_posterior.max())
-    found: NDArray[np.float64] = np.tensordot(likely / likely.sum(), values, axes=2)
-    return found
+    return np.tensordot(likely / likely.sum(), values, axes=2)

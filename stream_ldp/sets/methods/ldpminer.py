@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from stream_ldp.mechanisms import RESOLUTION, UnaryResponse
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_ldp.mechanisms import RESOLUTION, FrequencyOracle, UnaryResponse
 from stream_ldp.sets.methods.combination import (
     Combine,
     combined_estimate,
@@ -18,12 +21,6 @@ from stream_ldp.sets.methods.larger_sets import stretched
 from stream_ldp.sets.methods.oracle_choice import item_oracle
 from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, AskedSetSize, Combination, HashBits, MethodSpec
 from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
 
 
 @dataclass(frozen=True, kw_only=True)

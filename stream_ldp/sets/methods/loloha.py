@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stream_ldp.errors import ParameterError
@@ -14,11 +16,6 @@ from stream_ldp.sets.methods.combination import first_candidates, phase_estimate
 from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted
 from stream_ldp.sets.methods.spec import MAX_EPSILON, MethodSpec, SetSize, require
 from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 #: What all reports cost where the file does not say, as a multiple of one: the permanent response then has as much
 #: noise as two reports with noise of their own.

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import ORACLES, HadamardResponse
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.mechanisms import ORACLES, FrequencyOracle, HadamardResponse
+from stream_ldp.sets.item_sets import ItemSets
 
 
 @lru_cache

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.mechanisms import RESOLUTION, FrequencyOracle
 from stream_ldp.sets.methods.combination import (
     Combine,
     as_asked,
@@ -22,11 +23,6 @@ from stream_ldp.sets.methods.larger_sets import INDICES, UNLIKE, doubt_about, do
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
 from stream_ldp.sets.methods.spec import HashBits, MethodSpec
 from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle
 
 #: Shares of the users whom the three phases ask (section V-A).
 _PARTS = (0.4, 0.1, 0.5)

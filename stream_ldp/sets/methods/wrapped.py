@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from stream_ldp.mechanisms import RESOLUTION
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_ldp.mechanisms import RESOLUTION, FrequencyOracle, LolohaResponse
 from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import FrequencyOracle, LolohaResponse
 
 Inner = TypeVar("Inner", bound=Method)
 

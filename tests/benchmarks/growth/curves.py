@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 import time
 import tracemalloc
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,17 +21,13 @@ from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import closes_at
+from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.solve import solve
 from tests.benchmarks.speed.counting import document_of, rows_of
 from tests.client.examples import estimate_of
 from tests.records.estimators.examples import latent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from stream_ldp.records.answer import Estimate
 
 #: Records of a turn of the worker.
 _RECORDS = 2_000

@@ -9,17 +9,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tests.benchmarks.papers.figure import Figure
 from tests.benchmarks.papers.page import write
 from tests.benchmarks.papers.papers import PAPERS
 from tests.benchmarks.papers.stored import load, store
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.benchmarks.papers.figure import Figure
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,7 @@ from stream_ldp.pipeline.wire import Batch, encode
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.solve import place_counts
 from stream_ldp.questions.answers import gathered
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.benchmarks.papers.study import Row
+from tests.benchmarks.papers.study import Row
 
 #: Users whose time is taken, at once; all have the first string, and the time of none depends on what they have.
 _USERS = 50_000

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from tests.benchmarks.papers.figure import Results
-    from tests.benchmarks.papers.study import Row
+from tests.benchmarks.papers.figure import Results
+from tests.benchmarks.papers.study import Row
 
 #: Counts the points at which something is right, and all of them.
 Count = Callable[["Results"], tuple[int, int]]

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import DirectResponse
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.benchmarks.papers.study import Row
+from tests.benchmarks.papers.study import Row
 
 
 @dataclass(frozen=True, kw_only=True)

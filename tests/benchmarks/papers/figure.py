@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from tests.benchmarks.papers.study import Row
+from tests.benchmarks.papers.study import Row
 
 #: The rows of each study that was measured.
 Results = Mapping[str, Sequence["Row"]]

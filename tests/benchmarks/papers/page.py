@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tests.benchmarks.papers.algorithms import ALGORITHMS
 from tests.benchmarks.papers.directions import DIRECTIONS
+from tests.benchmarks.papers.figure import Figure, Table
+from tests.benchmarks.papers.paper import Claim, Paper, Slip
 from tests.benchmarks.papers.papers import PAPERS
 from tests.benchmarks.papers.stored import Stored, load
 from tests.paths import REPOSITORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from tests.benchmarks.papers.figure import Figure, Table
-    from tests.benchmarks.papers.paper import Claim, Paper, Slip
 
 PAGE = REPOSITORY / "docs" / "papers.md"
 IMAGES = REPOSITORY / "docs" / "images" / "papers"

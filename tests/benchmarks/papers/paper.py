@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.benchmarks.papers.figure import Figure, Results
-    from tests.benchmarks.papers.study import Row
+from tests.benchmarks.papers.figure import Figure, Results
+from tests.benchmarks.papers.study import Row
 
 #: The parts of the points at which a comparison is right, from which on it holds, and below which it does not.
 HOLDS, HOLDS_NOT = 0.9, 0.25

@@ -6,23 +6,18 @@ answers, which these must equal, in times that are not those of the paper.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.evaluation.distance import average_variation_distance, joint_of
 from stream_ldp.evaluation.trial import Measured, Trial
-from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms import SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.estimators import FloatArray
 from stream_ldp.records.estimators.lasso import paper_lasso
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Support
-    from stream_ldp.records.estimators import FloatArray
 
 #: Most seconds of a processor that an answer may take; what takes longer is drawn as that.
 LIMIT_S = 10.0

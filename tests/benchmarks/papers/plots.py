@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.benchmarks.papers.figure import Line, Panel
+from tests.benchmarks.papers.figure import Line, Panel
 
 #: Colours with a contrast of 3 or more on white and on the dark ground of the site.
 COLOURS = ("#2f7fd6", "#c96a00", "#2e9e4f", "#b04fd0", "#d8345f")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.benchmarks.papers.study import Row
+from tests.benchmarks.papers.study import Row
 
 RESULTS = Path(__file__).parent / "results"
 

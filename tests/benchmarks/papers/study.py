@@ -9,24 +9,20 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import yaml
+from numpy.typing import NDArray
 
 from stream_ldp.cli.evaluate.cases import Ways, cases, group_of
 from stream_ldp.cli.evaluate.known_table import TableFile
 from stream_ldp.evaluation.experiment import Experiment, scores
+from stream_ldp.evaluation.trial import Measure, Measured, Trial
 from stream_ldp.kinds import load_solver
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stream_ldp.evaluation.trial import Measure, Measured, Trial
 
 #: The seed of users, noise, sets of attributes and generated populations.
 SEED = 0

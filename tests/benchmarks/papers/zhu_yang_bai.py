@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.evaluation.trial import Measured, Trial
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.evaluation import metrics, relative_error, run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.combination import phase_estimate
+from stream_ldp.sets.phases import Inquiry, RankingEstimate
 from tests.benchmarks.papers.figure import Drawn, Figure, Line, Panel, Results, line
 from tests.benchmarks.papers.study import SEED, Form, Row, Study
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.sets.phases import Inquiry, RankingEstimate
 
 _EPSILONS, _KS = (0.5, 1, 2, 3, 4, 6, 8, 10), (5, 10, 20, 30, 40, 50)
 #: A million users take minutes for each of these.

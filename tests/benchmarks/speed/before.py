@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import RRLDP, Entropy, Support
-    from stream_ldp.pipeline.statistics import RowCounts
-    from stream_ldp.records.estimators import FloatArray
+from stream_ldp.mechanisms import RRLDP, Entropy, Support
+from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.estimators import FloatArray
 
 #: Entries of the largest array.
 _LARGEST_ARRAY = 2**22

@@ -7,8 +7,9 @@ import itertools
 import math
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -19,11 +20,7 @@ from tests.benchmarks.speed.counting import document_of
 from tests.benchmarks.speed.draining import GroupedWorker, deployed, encoded
 from tests.benchmarks.speed.drains import PARTITIONS
 from tests.benchmarks.speed.measuring import compared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.service.harness import JointDeployment
+from tests.service.harness import JointDeployment
 
 #: Reports of a batch.
 _REPORTS = 50

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +16,9 @@ from stream_ldp.client.perturber import Perturber
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.ledger.user_database import UserDatabase
 from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.records.collection import JointCollection
 from tests.benchmarks.speed.counting import collection_of
 from tests.benchmarks.speed.measuring import Comparison, Work
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.records.collection import JointCollection
 
 #: Users whose charges are one transaction, as many as `report_many` takes at once.
 _GROUP = 1_000

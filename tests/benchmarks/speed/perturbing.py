@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.client.batcher import Batcher
-from stream_ldp.mechanisms import KRR, RRLDP, OSEntropy, SeededEntropy, new_secret
+from stream_ldp.mechanisms import KRR, RRLDP, Entropy, Mechanism, OSEntropy, SeededEntropy, new_secret
 from stream_ldp.pipeline import wire
 from tests.benchmarks.speed import before, peers
 from tests.benchmarks.speed.counting import collection_of
 from tests.benchmarks.speed.measuring import Comparison, Work
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy, Mechanism
 
 
 def comparisons(scale: float) -> Iterator[Comparison]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from io import StringIO
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console, RenderableType
 
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.cli.simulation.truth import TruthTally
+from stream_ldp.pipeline.answer import Answer
+from stream_ldp.pipeline.cells import CellKey
 from stream_ldp.sets.item_sets import ItemSets
 from tests.client.examples import collection_of
 from tests.client.rankings import films
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.cells import CellKey
 
 #: Of `bathing` and `mobility`: 0.1, 0.2, 0.25 of the users do not bathe, and 0.05, 0.15, 0.25 do.
 SURVEY_TRUTH = TruthTally(

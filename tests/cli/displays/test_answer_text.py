@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from stream_ldp.cli.displays.answer_text import AnswerText, truth_line
 from stream_ldp.kinds import KINDS
 from stream_ldp.pipeline.answer import Answer, Plausibility, Published, RegionPart, RegionState, Status, WindowBounds
+from stream_ldp.pipeline.cells import CellKey
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.distribution import Axis
 from stream_ldp.schemas import FOLDER
@@ -22,9 +23,6 @@ from tests.places.examples import counts_of
 from tests.strings.examples import collection_of as strings_collection
 from tests.strings.examples import ranking_of as strings_of
 from tests.toy import Share
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.cells import CellKey
 
 FLAGGED = Plausibility(statistic=99.0, degrees_of_freedom=5, p_value=1e-9, flagged=True)
 

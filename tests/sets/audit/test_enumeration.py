@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.audit.output_distribution import stated_distribution
-from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
+from stream_ldp.mechanisms import (
+    RESOLUTION,
+    DirectResponse,
+    Entropy,
+    FrequencyOracle,
+    HadamardResponse,
+    UnaryResponse,
+)
 from stream_ldp.mechanisms.direct import amplified
 from stream_ldp.sets import sampling
 from stream_ldp.sets.audit import enumeration as item_enumeration
 from stream_ldp.sets.audit.enumeration import ItemEnumeration, inquiries, phases_by_group
+from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.itemsets import SVSM
 from stream_ldp.sets.methods.wrapped import UserSample
 from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, Target, epoch_epsilon
 from tests.audit import broken
 from tests.sets.methods.examples import build, method
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle
-    from stream_ldp.sets.item_sets import ItemSets
 
 EVERYBODY = (0, RESOLUTION)
 HALVES = ((0, RESOLUTION // 2), (RESOLUTION // 2, RESOLUTION))

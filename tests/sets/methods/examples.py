@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stream_ldp.collection import Part
@@ -15,14 +17,8 @@ from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.evaluation import EVALUATION
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import AnyMethodSpec
+from stream_ldp.sets.phases import Inquiry, Method
 from stream_ldp.sets.sampling import respond
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.sets.phases import Inquiry, Method
 
 
 class _Document(Part):

@@ -27,8 +27,6 @@ Each name is imported when it is first used, so that `import stream_ldp` alone c
 imports that it needs.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from stream_ldp.deferred import names_of_stub

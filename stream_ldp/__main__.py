@@ -5,8 +5,6 @@ handlers are there, SIGTERM would end it with an error; as the first process of 
 from signals that it does not handle, it would never see it, and serve on until it is killed.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

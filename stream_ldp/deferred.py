@@ -1,7 +1,5 @@
 """Defer imports until they are needed, so that a program loads no more than it runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

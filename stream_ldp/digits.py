@@ -1,7 +1,5 @@
 """Numbers with the digits that their errors allow, or that distinguish them, and probabilities of tests as bounds."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

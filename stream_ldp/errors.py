@@ -4,8 +4,6 @@ Each exception has a built-in base too, so that `except ValueError` works as usu
 does anywhere in Python: a mistake of the program that calls a function, not of its user.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 

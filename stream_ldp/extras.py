@@ -1,7 +1,5 @@
 """Import what an extra of this package brings, and say which one where it is not installed."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The base of all messages and of their parts, whatever they are about."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -1,7 +1,5 @@
 """Text of others, written so that a terminal shows it and does not obey it, and so that nothing of it is hidden."""
 
-from __future__ import annotations
-
 import re
 
 #: First and last code points of what leaves no mark on a screen, or turns the direction of text: two texts that

@@ -1,7 +1,5 @@
 """Numbers in words: how many there are of something, and how much memory something takes."""
 
-from __future__ import annotations
-
 
 def quantity(count: float, one: str, many: str | None = None) -> str:
     """Write a number with what it counts, rounded to a whole one.

@@ -1,7 +1,5 @@
 """Lines of CSV in which a spreadsheet evaluates nothing."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Say how far long work has come, without handing something that shows it through every function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar

@@ -16,8 +16,6 @@ use the Kafka in memory, whatever their settings.
             assert estimate.reports == 500
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ Most are one slip away from the code; all state the epsilon of the honest code. 
 breaks the package before any test is imported: `pytest -p tests.breaks --break 31 tests/ledger`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

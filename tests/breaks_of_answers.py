@@ -5,8 +5,6 @@ the file, parts of a kind that nobody looked at, absolute values, large domains,
 tests.breaks` prints what catches each, after those of its own.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 import os

@@ -4,8 +4,6 @@ They are of the classes of `tests.breaks`, over what no audit looks at: receipts
 stated of readers of finals. `python -m tests.breaks` prints what catches each, after the others.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -3,8 +3,6 @@
 What each of them has to keep stands in tests/mechanisms/test_contract.py.
 """
 
-from __future__ import annotations
-
 from stream_ldp.mechanisms import (
     KRR,
     RRLDP,

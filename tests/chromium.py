@@ -1,7 +1,5 @@
 """Start Debian's Chromium, in which tests run scripts and look at pages."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """A collection of a kind that the package does not know: the toy's, known during a test."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.kinds import KINDS, parse_collection

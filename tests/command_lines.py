@@ -1,7 +1,5 @@
 """Parse command lines as a terminal would, and run nothing."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

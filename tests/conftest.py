@@ -1,7 +1,5 @@
 """All tests of a run share one Kafka, and each has names on it that no other test uses."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import os

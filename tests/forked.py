@@ -1,7 +1,5 @@
 """Processes that begin at once, since each is forked from one that has the package loaded: imports take a second."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import runpy

@@ -1,7 +1,5 @@
 """Fill a Kafka in memory with reports of the example collections."""
 
-from __future__ import annotations
-
 from stream_ldp import Reporter
 from stream_ldp.client.batcher import batch_of
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy

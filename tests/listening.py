@@ -1,7 +1,5 @@
 """Tests that speak HTTP to a server do so as its clients would: on a port of its own."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """Run the notebooks of examples/ and keep what their cells show: `python -m tests.notebooks` writes it into them."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import io

@@ -1,7 +1,5 @@
 """Where tests find the files beside them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

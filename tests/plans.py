@@ -1,7 +1,5 @@
 """The text of a plan, without the drawing of its tables."""
 
-from __future__ import annotations
-
 from stream_ldp.pipeline.plan import Plan
 
 

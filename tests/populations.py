@@ -5,8 +5,6 @@ be about the attributes of any table, it has a function `texts(attributes, estim
 the text of each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Profiles determine how much runs try out: `quick` of `make test`, `full` of test-all and `brief` of test-fast."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 BRIEF, QUICK, FULL = "brief", "quick", "full"

@@ -1,7 +1,5 @@
 """An answer as the worker that solves the next window reads it from the log."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from stream_ldp.pipeline.answer import Answer

@@ -1,7 +1,5 @@
 """`stream-ldp` and `python -m stream_ldp` are the command line, or say what it needs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """These tests hold docs/architecture.md against the repository."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

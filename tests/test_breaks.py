@@ -3,8 +3,6 @@
 `python -m tests.breaks` prints the table of what catches what.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A deferred name is imported when it is called, and not before."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.deferred import Deferred

@@ -1,7 +1,5 @@
 """Tests of the digits of numbers in text."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

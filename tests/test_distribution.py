@@ -1,7 +1,5 @@
 """Wheel and archive as users get them: checked, small, and installed by pip, uv and pipx on every Python here."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """All exceptions that the package raises for its users have one base."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import inspect

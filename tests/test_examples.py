@@ -1,7 +1,5 @@
 """The examples run: programs as they stand, notebooks from the first cell to the last, where a loop is running."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

@@ -1,7 +1,5 @@
 """What an extra brings is imported, or the extra is named."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 

@@ -1,7 +1,5 @@
 """The steps of a merge: what is withheld, what follows a final, and what a missing one ends."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -3,8 +3,6 @@
 stream_ldp/kafka/log.py has tests/kafka/test_log.py, and cli/evaluate/_inputs.py has cli/evaluate/test_inputs.py.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import stream_ldp

@@ -1,7 +1,5 @@
 """Tests of what a terminal is shown of text that others have written."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

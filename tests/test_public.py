@@ -1,7 +1,5 @@
 """The public surface: `from stream_ldp import ...` has what an application needs, and costs what it takes."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess

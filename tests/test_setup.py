@@ -1,7 +1,5 @@
 """The page of the package on an index: links and pictures that lead somewhere, or none."""
 
-from __future__ import annotations
-
 import re
 import runpy
 

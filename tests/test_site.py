@@ -1,7 +1,5 @@
 """The documentation site: it is built strictly, from the code as it is, and asks no other host."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """A spreadsheet evaluates nothing of what a line of CSV holds."""
 
-from __future__ import annotations
-
 import csv
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Work says how far it has come to a watcher, where there is one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

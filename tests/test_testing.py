@@ -1,7 +1,5 @@
 """Tests of what applications test with."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

@@ -9,8 +9,6 @@ same history in both records has the ratio 1 whatever it sends.
 Probabilities and ratios are exact fractions; only the logarithm of the largest ratio is rounded, at 50 digits.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The audit of a local randomizer; a user sends one of its reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """This package is the command line, with one command in each file."""
 
-from __future__ import annotations
-
 from importlib import metadata
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """The arguments and options that several commands take, each described once."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """This command checks the privacy that a collection or a mechanism promises, by enumeration or by attack."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """This command runs an Apache Kafka node on a laptop, until Ctrl-C."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """This command checks collection files."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Group commands, and import each when it is run: no command loads what only another one needs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches

@@ -4,8 +4,6 @@ Without them it would neither work nor end: a listening socket that cannot accep
 and each attempt is a line of the log.
 """
 
-from __future__ import annotations
-
 import sys
 
 from stream_ldp.cli.failure import fail

@@ -1,7 +1,5 @@
 """This command checks a set-up, and says what to do about all that is wrong with it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Print the lines of a command: whatever is in them, they stay lines of text."""
 
-from __future__ import annotations
-
 import typer
 
 from stream_ldp.printable import printable, printable_json

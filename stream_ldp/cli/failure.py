@@ -1,7 +1,5 @@
 """End failed commands: with one message if the user can correct it, with a traceback if it is a bug."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import logging

@@ -1,7 +1,5 @@
 """This command drafts a collection file from a table of records."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

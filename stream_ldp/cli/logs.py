@@ -1,7 +1,5 @@
 """Begin the log of a process that serves: its form, its level, and how the level changes on the way."""
 
-from __future__ import annotations
-
 import logging
 import signal
 import sys

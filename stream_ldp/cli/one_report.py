@@ -1,7 +1,5 @@
 """Show one report: a true record, what left the machine of its user, and what can be guessed from that."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import tempfile

@@ -1,7 +1,5 @@
 """Make a command-line option of each setting, which is described once, in `Settings`."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence

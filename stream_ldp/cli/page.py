@@ -1,7 +1,5 @@
 """This command serves a live page with the answers of collections."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from contextlib import AsyncExitStack

@@ -1,7 +1,5 @@
 """This command shows what a collection costs, before it runs."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable

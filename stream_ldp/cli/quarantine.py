@@ -1,7 +1,5 @@
 """These commands show what holds final answers back, and let them go on without it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -3,8 +3,6 @@
 Each prints exactly what it would do, and does it only with --yes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """This command prints the contracts of the service."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

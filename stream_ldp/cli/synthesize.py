@@ -1,7 +1,5 @@
 """This command makes synthetic records from the reports of a window, or takes those that were published."""
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Write a table of answers as text, or to a file of CSV, JSON or Parquet."""
 
-from __future__ import annotations
-
 import sys
 from enum import StrEnum
 from pathlib import Path

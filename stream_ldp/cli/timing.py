@@ -1,7 +1,5 @@
 """Measure how long some work takes, and say what the solves of a collection take here."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 

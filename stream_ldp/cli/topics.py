@@ -1,7 +1,5 @@
 """These commands create the topics that collections need on a cluster, list them, and say who needs what on them."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

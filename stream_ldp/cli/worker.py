@@ -1,7 +1,5 @@
 """This command runs a worker, which counts reports and publishes answers."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -1,7 +1,5 @@
 """What all records have in common: named attributes that each encode one value."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Collections of any kind: a name, event-time windows, and the fingerprint of a report's meaning."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

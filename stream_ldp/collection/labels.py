@@ -1,7 +1,5 @@
 """What people read in place of the codes of values; it changes no report and no number."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from stream_ldp.collection.located import Misplaced, suggestion

@@ -5,8 +5,6 @@ pseudo-random function of the collection alone: it depends on nothing that is tr
 ledger remembers the last turn, since a clock may be wrong.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The values of an attribute: in a list, in bins of numbers, and those for what is missing or not among them."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """How far an estimated joint distribution is from the true one, and how far its errors can be trusted."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

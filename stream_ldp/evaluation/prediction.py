@@ -4,8 +4,6 @@ No formula has the errors of what is published, which is shrunk, kept from negat
 measured, as `stream-ldp evaluate` does: on users of a table, or on users of the population that a kind assumes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

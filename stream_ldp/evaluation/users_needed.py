@@ -6,8 +6,6 @@ the line has that distance is measured again, until its standard error is small.
 a distance falls all at once, the search halves what is left between too few users and enough.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple

@@ -5,8 +5,6 @@ number. Beyond them, errors fall as one over the root of the number. The number 
 it stays.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ For each lag, windows are compared with those so many windows before, in standar
 those than to the windows just before, by more than chance allows over all lags, numbers alternate with that period.
 """
 
-from __future__ import annotations
-
 from statistics import NormalDist
 
 import numpy as np

@@ -6,8 +6,6 @@ distributions on [0, a_k]. Its weights are the likeliest ones (adaptive shrinkag
 of f given its estimate does not depend on how it was chosen.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The number of reports that those of several windows are worth, where earlier windows have less weight."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 

@@ -1,7 +1,5 @@
 """Count and log what goes wrong at a port, without a word of who asked, or for what."""
 
-from __future__ import annotations
-
 import logging
 import traceback
 from collections import Counter

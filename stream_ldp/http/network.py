@@ -1,7 +1,5 @@
 """Which addresses count as one client."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 

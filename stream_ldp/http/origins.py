@@ -1,7 +1,5 @@
 """The origins of web pages, in the one form in which they can be compared."""
 
-from __future__ import annotations
-
 import re
 
 from yarl import URL

@@ -1,7 +1,5 @@
 """Bound what strangers hold: connections, bytes, streams."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 

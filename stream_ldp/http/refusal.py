@@ -1,7 +1,5 @@
 """The form in which a request is refused."""
 
-from __future__ import annotations
-
 from aiohttp import web
 
 from stream_ldp.errors import StreamLDPError

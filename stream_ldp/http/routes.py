@@ -1,7 +1,5 @@
 """Find what answers a request, by its method and path."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web

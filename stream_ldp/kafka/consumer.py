@@ -1,7 +1,5 @@
 """The consumers of the service, which read on whatever the records hold."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator, Sequence

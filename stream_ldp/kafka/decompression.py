@@ -5,8 +5,6 @@ thousands. The codecs of aiokafka expand whatever they get, so a megabyte of any
 every worker, again at every restart.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import struct

@@ -1,7 +1,5 @@
 """The names of the consumer groups under one prefix, which keeps deployments on the same cluster apart."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable

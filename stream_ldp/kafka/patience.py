@@ -1,7 +1,5 @@
 """Decide which failures pass, and ask again while they last, for as long as an outage may."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 import traceback

@@ -1,7 +1,5 @@
 """Those requests of Kafka that aiokafka lacks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from aiokafka.protocol.api import Request, RequestStruct, Response

@@ -1,7 +1,5 @@
 """The regions of a deployment, as its settings name them."""
 
-from __future__ import annotations
-
 import re
 
 from stream_ldp.collection import milliseconds

@@ -1,7 +1,5 @@
 """How clients and brokers protect a connection, how clients prove who they are, and what no log may show of it."""
 
-from __future__ import annotations
-
 import logging
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Read settings from a YAML file and the environment, and explain the mistakes in them."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """Make the context of TLS connections from PEM files, and say which of them is wrong."""
 
-from __future__ import annotations
-
 import ssl
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Give aiokafka the OAuth token in a file, which its issuer replaces before it expires."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Declare the topics of a deployment: their names, partitions and settings, with the reason of each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

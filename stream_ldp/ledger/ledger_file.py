@@ -1,7 +1,5 @@
 """The privacy ledger of one user in a file: what a report costs is on the disk before the report leaves."""
 
-from __future__ import annotations
-
 import hmac
 import logging
 from collections.abc import Callable, Iterable, Sequence

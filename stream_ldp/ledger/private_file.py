@@ -3,8 +3,6 @@
 On Windows, who may read a file follows from its directory, which has to be the user's own: files have no mode there.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

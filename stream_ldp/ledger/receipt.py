@@ -1,7 +1,5 @@
 """A receipt: what a report has shown of its user, for the user alone."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

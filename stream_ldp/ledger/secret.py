@@ -4,8 +4,6 @@ A new secret is drawn into a draft, and kept by giving the draft the file's name
 next start finds a secret that a killed one has drawn, and goes on with it: a ledger may be sealed with it by then.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stream_ldp.errors import StreamLDPError

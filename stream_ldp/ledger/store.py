@@ -1,7 +1,5 @@
 """The store of a user's book: in memory, or in a file that is sealed with the secret and locked while it changes."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import hmac

@@ -5,8 +5,6 @@ once for each answer and repeated (dBitFlipPM), so that a counter which moves am
 nothing. A number of a range is rounded to an end of it by a threshold that is drawn once (alpha-point rounding).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 

@@ -1,7 +1,5 @@
 """RAPPOR on Bloom filters: each bit is perturbed once, permanently, and again for each report."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, Self

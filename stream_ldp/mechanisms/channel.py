@@ -6,8 +6,6 @@ Sarwate and Mandayam, 2016). The distortion is the expected one of the input tha
 whatever the population is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ is to compose the mechanism, even where the next step depends on the results of 
 2022, "Optimal accounting of differential privacy via characteristic function", theorem 10).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

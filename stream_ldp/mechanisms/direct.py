@@ -1,7 +1,5 @@
 """Direct response: the value itself or another one, by randomised response with k choices (Warner, 1965, for two)."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable

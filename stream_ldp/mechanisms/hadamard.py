@@ -1,7 +1,5 @@
 """Hadamard response: one bit or a few of a value's Hadamard code, made and counted without the matrix."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Half-space response: a vector of signs is sent as one that agrees with it in most places, or as any other."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

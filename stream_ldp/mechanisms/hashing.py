@@ -4,8 +4,6 @@ They hide nothing. What they are drawn by, a cohort or a seed, is public and cho
 that they lead to is perturbed afterwards.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

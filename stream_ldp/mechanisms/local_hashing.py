@@ -6,8 +6,6 @@ Korolova, 2014), and LOLOHA by k-RR twice, once permanently and once for each re
 and Gambs, 2023).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal, Self
 

@@ -1,7 +1,5 @@
 """How many users are found again in the next period of linked reports, by their permanent noise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mechanisms written in one word, such as `hadamard:size=8,epsilon=1`, with the parameters of a collection file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import TypeVar

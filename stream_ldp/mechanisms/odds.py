@@ -1,7 +1,5 @@
 """The one probability that most responses have: to stay inside the favoured outcomes, as a multiple of 2^-32."""
 
-from __future__ import annotations
-
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from functools import lru_cache

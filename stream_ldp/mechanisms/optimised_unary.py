@@ -1,7 +1,5 @@
 """Optimised unary encoding: a bit for each value; the user's own is a fair coin."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self

@@ -1,7 +1,5 @@
 """Unsigned integers of fixed widths as packed rows, the least significant bit of each first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ of any channel from 17 points to 121 estimates up to epsilon 4, as a linear prog
 mixture of an even grid with a coin is 1.04 to 1.24 times as large.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The privacy loss of a mechanism: a number, and the assumptions under which it is a promise."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal

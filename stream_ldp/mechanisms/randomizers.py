@@ -1,7 +1,5 @@
 """The mechanisms for one value, or a set of values, and the keys by which a collection file writes them."""
 
-from __future__ import annotations
-
 from stream_ldp.mechanisms.bit_flip import BitFlipResponse, BitFlipSpec
 from stream_ldp.mechanisms.bloom import BloomResponse, RapporSpec
 from stream_ldp.mechanisms.channel import ChannelResponse, ChannelSpec

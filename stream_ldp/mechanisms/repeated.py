@@ -1,7 +1,5 @@
 """Repeated direct response: a value is perturbed once, permanently, and what came of it again in every report."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """What a report costs, as a ledger keeps it."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from stream_ldp.deferred import Deferred

@@ -1,7 +1,5 @@
 """Tests whether reports draw the rows of a Hadamard matrix uniformly, whatever users hold."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

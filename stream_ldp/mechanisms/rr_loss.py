@@ -5,8 +5,6 @@ one memoised permanent response is attained by the outputs that send the rising 
 never. `stream_ldp.Enumeration` finds the same numbers by enumerating all outputs.
 """
 
-from __future__ import annotations
-
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from functools import lru_cache

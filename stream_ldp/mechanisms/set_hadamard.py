@@ -1,7 +1,5 @@
 """Set Hadamard response: one report of a whole set, in which all items have the same probability of support."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext

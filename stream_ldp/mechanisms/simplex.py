@@ -1,7 +1,5 @@
 """Projection of estimates to the nearest distribution."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The mechanisms for records, as a collection file, an audit and an evaluation write them."""
 
-from __future__ import annotations
-
 from typing import Annotated, get_args
 
 from pydantic import Field

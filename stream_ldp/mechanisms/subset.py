@@ -1,7 +1,5 @@
 """Subset response: a random set of w values that holds the user's own with the odds of epsilon."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The support of values by reports: all of a mechanism that an estimator needs for one attribute."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

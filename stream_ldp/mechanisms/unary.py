@@ -1,7 +1,5 @@
 """Unary response: one bit for each value, each perturbed independently."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 

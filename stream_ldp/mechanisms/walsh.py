@@ -1,7 +1,5 @@
 """The fast Walsh-Hadamard transform."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hand the same events to every reader of the page, and let go of readers that do not keep up."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterator

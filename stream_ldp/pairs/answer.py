@@ -1,7 +1,5 @@
 """The message that publishes key-value data of a window: the share of users with each key, and the mean of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Collections of key-value data: keys, the ranges of their numbers, and how users are asked for one of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property

@@ -6,8 +6,6 @@ g times as much as one, with a larger error. Where a user reports of d values wh
 Ding et al., 2017), all values cost at most d + 1 times what one does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ No test of the reports is needed for this: the bound follows from the most that 
 honest users.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

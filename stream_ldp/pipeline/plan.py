@@ -1,7 +1,5 @@
 """The plan of a collection as data: its sections, which are printed, and its document, for JSON."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence

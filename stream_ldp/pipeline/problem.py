@@ -1,7 +1,5 @@
 """What is wrong with a message that cannot be read."""
 
-from __future__ import annotations
-
 from pydantic import ValidationError
 
 from stream_ldp.printable import printable

@@ -1,7 +1,5 @@
 """The watermarks of all regions of one collection; the slowest decides what is closed."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """The reasons for refusing a batch: one list for the exception, the metric label and the dead-letter header."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from stream_ldp.errors import StreamLDPError

@@ -1,7 +1,5 @@
 """The end of a collection: the places on its log from which on no report counts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self

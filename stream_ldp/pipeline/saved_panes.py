@@ -7,8 +7,6 @@ any more, the reports are read again from the first one of the oldest open pane.
 why that is exact.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass

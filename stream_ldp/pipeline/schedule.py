@@ -1,7 +1,5 @@
 """The schedule of the phases of epochs, which takes one window of event time for each phase."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -6,8 +6,6 @@ and partition with a probability of at most n^2 / 2^65. It is 1.1e-5 for the 20 
 2.7e-8 for a million. The hash is keyed, so chosen ids do no better.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

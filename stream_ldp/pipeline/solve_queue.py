@@ -5,8 +5,6 @@ its own places, and a solve that runs longer than its lane allows moves to the n
 takes more than ten times as long. Within a lane finals come before provisional answers, and collections take turns.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The source of counts: a partition of the reports topic, in the region whose brokers have it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

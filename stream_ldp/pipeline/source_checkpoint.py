@@ -1,7 +1,5 @@
 """The checkpoint of a source partition: what a commit of offsets keeps of it, and its form in the commit."""
 
-from __future__ import annotations
-
 import json
 import operator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The identity of a topic: what distinguishes it from one of the same name that was there before."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """What the pipeline asks a kind to solve: one window of one series."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """The message that publishes how many users reported from each place in a window."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Evaluation of collections of places: the count of each, with the users' own regions and without."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Public trees of regions: every region holds a run of the places, which are the leaves, in order."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The answers to a question, added up over the windows that an estimate is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic

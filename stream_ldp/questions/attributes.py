@@ -1,7 +1,5 @@
 """The attributes of sampled collections: values in a list, any text, or numbers in a range."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Collections whose users are each asked one question, which their secret determines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 

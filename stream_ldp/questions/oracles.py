@@ -1,7 +1,5 @@
 """The randomizers that a sampled collection may name, and the choice among them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 

@@ -3,8 +3,6 @@
 `python -m stream_ldp.schemas` writes them anew; a test compares them with the code. `stream-ldp schema` prints them.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 __all__ = ["FOLDER", "contract", "contracts"]

@@ -1,7 +1,5 @@
 """Write all contracts."""
 
-from __future__ import annotations
-
 from stream_ldp.schemas import FOLDER
 from stream_ldp.schemas.generated import GENERATORS, generated
 

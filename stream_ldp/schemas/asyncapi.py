@@ -1,7 +1,5 @@
 """The AsyncAPI document of all topics: what is on them, who writes it and who reads it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All contracts, as the code says them now."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

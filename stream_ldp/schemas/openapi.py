@@ -1,7 +1,5 @@
 """The OpenAPI documents of the three ports that speak HTTP: the gateway, the page and a worker's admin port."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from importlib import resources
 from typing import Any

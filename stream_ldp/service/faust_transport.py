@@ -4,8 +4,6 @@ What Faust does for a message takes as long as to read and merge ten partials. S
 fetch brings are one message.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence

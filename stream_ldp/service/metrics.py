@@ -1,7 +1,5 @@
 """The metrics of a worker for Prometheus: base units, bounded labels, and no value of a user."""
 
-from __future__ import annotations
-
 import itertools
 import platform
 from collections.abc import Callable, Iterable, Sequence

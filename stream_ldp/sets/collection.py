@@ -1,7 +1,5 @@
 """Collections of users' item sets, whose heavy hitters are published epoch after epoch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The item sets of many users in two arrays, and the classes of their sizes that users may be asked for."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The message that publishes the most frequent strings of a window, with their errors and privacy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """The strings that users may have: their letters, their greatest length, and their symbols."""
 
-from __future__ import annotations
-
 import codecs
 from functools import cached_property
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Collections of strings: each user has one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The message that publishes some of the synthetic records of a window, and what makes them."""
 
-from __future__ import annotations
-
 from typing import Literal, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evaluation of synthetic records: their distributions, and what classifiers learn of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

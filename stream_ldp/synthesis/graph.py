@@ -1,7 +1,5 @@
 """Graphs of attributes that depend on each other, and the cliques into which they fall."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum

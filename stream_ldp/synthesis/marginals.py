@@ -1,7 +1,5 @@
 """What records are made from: the estimated distributions of attributes and pairs, and all that follow from them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

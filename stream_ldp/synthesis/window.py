@@ -1,7 +1,5 @@
 """The distributions of all attributes of a collection in one window, from which its records are made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Collections whose users are each asked about one view, and whose estimates are of any attributes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Covers: sets of views such that every two attributes are together in one of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import combinations

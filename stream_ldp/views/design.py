@@ -4,8 +4,6 @@ A design is chosen before anything is collected, by the error to expect of the j
 whether they depend on each other less than is expected or more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The error to expect of joint distributions, before anything is collected."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations

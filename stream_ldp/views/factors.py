@@ -5,8 +5,6 @@ dependences of all pairs are then those of a few factors: a positive semidefinit
 each pair. A fit of such a matrix has far fewer unknowns than the pairs have cells, and so far less noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

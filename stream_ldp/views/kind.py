@@ -1,7 +1,5 @@
 """The kind of the collections of views."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

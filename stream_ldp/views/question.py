@@ -1,7 +1,5 @@
 """The questions of views: which values of a few attributes a user has together, and which number of one alone."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ whose weights are the likeliest ones (empirical Bayes; Robbins, 1956). So pairs 
 on each other are shrunk to independence, and strong ones among strong ones are left as they are.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

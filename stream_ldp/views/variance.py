@@ -3,8 +3,6 @@
 All variances are for a uniform population, times the number of reports, unless they say otherwise.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

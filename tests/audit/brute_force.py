@@ -1,7 +1,5 @@
 """Epsilon straight from Algorithm 1: all outputs of all bits of all reports at once, nothing factorised."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable

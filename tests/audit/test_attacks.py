@@ -3,8 +3,6 @@
 All randomness is seeded, so that a test gives the same result in every run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """An audit is a list of claims, each of which has to hold."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """What is sent with another probability than stated is named, and what is sent as stated is not."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The enumerator: every way in which decisions may turn out comes once, with its exact probability."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

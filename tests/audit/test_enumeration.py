@@ -1,7 +1,5 @@
 """Enumeration of epsilon: against the formulas, against brute force, and where the formulas do not hold."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

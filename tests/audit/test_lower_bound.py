@@ -4,8 +4,6 @@ All randomness is seeded, so that a test gives the same result in every run. The
 would fail with another seed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Randomizers that are written in one word, and a slip that shows for several users in one call only."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -3,8 +3,6 @@
 All randomness is seeded. The stated rates are those at which a test would fail with another seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

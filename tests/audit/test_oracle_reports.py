@@ -1,7 +1,5 @@
 """Oracles keep their epsilon at their real width, and so do several users in one call."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The output distribution of a report that is found from the code is the one that the code has."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import lru_cache

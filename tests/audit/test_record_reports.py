@@ -1,7 +1,5 @@
 """What `perturb` sends is what its parts draw, for one user and several, and permanent words are all different."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows are compared with those of a client that is written from the specification, for every kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whole rows are enumerated and attacked, also those of a kind that the package does not know."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

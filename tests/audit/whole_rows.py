@@ -3,8 +3,6 @@
 Whatever a collection puts around its randomizers, such as the number of a question, is enumerated with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

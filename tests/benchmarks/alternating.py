@@ -6,8 +6,6 @@ Frequencies of four values by k-RR at epsilon 1 from 2,000 users a window, other
 mean squared errors of the last 4 days, relative to those of each window alone.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 

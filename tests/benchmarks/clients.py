@@ -7,8 +7,6 @@ has the reading of the record, the charge to a ledger in memory, the noise and t
 by one, each report is a request and a batch of its own; in bulk, all are one request and one batch.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import sys

@@ -6,8 +6,6 @@ with 1 to 150 by a power law, of 200 items. Methods are told the set size that n
 second and third, the others hold two thirds of all items. The third once more without a set size. A minute.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from rich.console import Console
 from rich.table import Table

@@ -12,8 +12,6 @@ With --data FILE, which may be repeated, users are drawn from a table of yours, 
 --epsilon, which may be repeated, take others.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import gzip

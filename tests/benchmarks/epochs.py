@@ -6,8 +6,6 @@ epochs of 2 series: the root mean square error of the frequencies as the epoch a
 epochs, and how many +-1.96 standard errors hold the truth. Three minutes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

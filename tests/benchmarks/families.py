@@ -1,7 +1,5 @@
 """Generated joint distributions of several kinds, which need no data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import reduce
 from itertools import combinations

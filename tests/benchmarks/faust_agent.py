@@ -1,7 +1,5 @@
 """A Faust agent that reads one topic, in an app with nothing that a reader does not need."""
 
-from __future__ import annotations
-
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable

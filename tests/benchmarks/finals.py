@@ -3,8 +3,6 @@
 python -m tests.benchmarks.finals --finals 500
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import time

@@ -3,8 +3,6 @@
 python -m tests.benchmarks.how_many --write
 """
 
-from __future__ import annotations
-
 import json
 import math
 import shlex

@@ -8,8 +8,6 @@ and time goes on closing its windows.
 python -m tests.benchmarks.idle --collections 1 20 100 300 --seconds 60 --finals
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

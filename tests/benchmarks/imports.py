@@ -5,8 +5,6 @@ python -m tests.benchmarks.imports
 Each is a fresh interpreter, whose modules have been compiled before, in turns; its time is the processor's.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

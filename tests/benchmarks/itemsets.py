@@ -8,8 +8,6 @@ frequencies as shares of the largest times 0.9. Users are asked what they hold, 
 alone take all users for the items, and none for itemsets: each product is the estimate of its itemset.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import heapq

@@ -7,8 +7,6 @@ alone.
 "generated" needs no data: any directory will do.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -7,8 +7,6 @@ follow that move from one table to another within 24 windows, steadily or at onc
 relative to that of the windows alone. It takes some minutes.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor

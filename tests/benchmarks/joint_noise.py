@@ -6,8 +6,6 @@ Tables are those of `families`, 17 of each with 2, 3 and 5 attributes, for 1,000
 noises: 4,590 estimates. It takes two minutes. An argument is the number of the first table, for others than these.
 """
 
-from __future__ import annotations
-
 import sys
 from itertools import product
 

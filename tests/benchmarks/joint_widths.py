@@ -7,8 +7,6 @@ width: the distance that errors let expect over the measured one. Tables are tho
 values nearly copy each other. Below it stands in how many answers one may be a function of the other.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from itertools import product
 

@@ -7,8 +7,6 @@ what `plan` and the answers say. A minute on one core;
 with a word, such as `pairs`, of the rows that have it alone.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

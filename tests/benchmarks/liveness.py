@@ -3,8 +3,6 @@
 python -m tests.benchmarks.liveness [COLLECTIONS] [SECONDS]
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Read what the benchmarks have measured: the JSON that their commands printed, in `results`."""
 
-from __future__ import annotations
-
 import json
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import cache

@@ -3,8 +3,6 @@
 python -m tests.benchmarks.mechanisms
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ producers and the broker have the others.
 python -m tests.benchmarks.overload --seconds 30
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

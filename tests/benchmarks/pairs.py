@@ -6,8 +6,6 @@ PCKV is by unary encoding and by k-RR with its amplification (Gu et al., 2020, s
 iteration of PrivKVM (Ye et al., 2019), which asks about any key, held or not, and halves epsilon.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

@@ -13,8 +13,6 @@ build/peers/bin/pip install 'bytewax>=0.21,<1' 'quixstreams>=3.20,<4' --editable
 --write keeps the table in the README of the benchmarks.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -6,8 +6,6 @@ python -m tests.benchmarks.places
 sixteenth and 10 % four places; each chooses one of three epsilons, whatever the place is or mostly by town.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ Malicious users replace a share of honest ones and all send reports for the same
 target is the last value of every attribute. Half a minute on one core.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from enum import StrEnum
 

@@ -11,8 +11,6 @@ With --data FILE and --of a,b, which may be repeated, it predicts joint distribu
 yours. Some minutes a kind.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import tempfile

@@ -5,8 +5,6 @@ python -m tests.benchmarks.rebuild --windows 1000
 The same is read once more by a group without commits, which reads the whole logs.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import re

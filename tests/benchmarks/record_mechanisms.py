@@ -7,8 +7,6 @@ yours instead. `stream-ldp evaluate` lets 20,000 users report by each mechanism,
 repeats that --repeats times, 10 by default; f of rr-ldp is that of the epsilon, without p and q. Some minutes.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -7,8 +7,6 @@ billion users a day report on seven partitions. It is done twice: where open win
 where the next worker has to read all of their reports again.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -3,8 +3,6 @@
 python -m tests.benchmarks.soak --windows 100000 --reports 10000000
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import time

@@ -6,8 +6,6 @@ Each collection is solved for a population that `plan` does not know. A ratio is
 the processor's time; it should be between 0.5 and 2.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import math

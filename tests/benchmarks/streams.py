@@ -10,8 +10,6 @@ each other and absorb turns, too, by what earlier finals say alone. All are w-ev
 estimate frequencies by k-RR. Numbers are mean squared errors of the frequencies, times 10^4.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 

@@ -7,8 +7,6 @@ and of the last 6 of 8 windows of 4 series that learn from each other, with new 
 minutes.
 """
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product

@@ -5,8 +5,6 @@ reported, and again for each further hundredth or thousandth of the users. Secon
 solve, the mean of the later ones, and of a solve of the whole window by itself, whose answer has to be the same.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

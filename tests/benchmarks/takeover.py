@@ -7,8 +7,6 @@ a new one is started beside it once finals come again. A final is late by the ti
 arrival at a consumer, which is `grace` at least. The workers have their default settings.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import signal

@@ -1,7 +1,5 @@
 """Windows that alternate learn from those a period before."""
 
-from __future__ import annotations
-
 from tests.benchmarks.alternating import STREAMS, relative_errors
 
 

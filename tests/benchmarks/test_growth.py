@@ -1,7 +1,5 @@
 """The benchmark of growth runs, and the page about performance is made from what it measured."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

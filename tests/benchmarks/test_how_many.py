@@ -1,7 +1,5 @@
 """The page on how many users a question needs has what its commands measure."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The benchmark of itemsets: its tables are what they say, and its baselines differ from what is shipped."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """These tests hold docs/accuracy.md and its plot against what was measured."""
 
-from __future__ import annotations
-
 import json
 import re
 

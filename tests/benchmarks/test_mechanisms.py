@@ -1,7 +1,5 @@
 """These tests hold docs/mechanisms.md against the code."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The benchmark of key-value data: the composition that PCKV states is what enumeration finds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

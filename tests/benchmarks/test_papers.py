@@ -1,7 +1,5 @@
 """docs/papers.md and its plots are what was measured, and all that they name exists; the command itself runs."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Every kind has generated users, predicts of assumed ones, and is measured by the same loop."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every number in the tables of the benchmarks is in the output of their commands."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import shlex

@@ -3,8 +3,6 @@
 tests/benchmarks/papers/slips.py lists all of them, with these tests and those that stood elsewhere.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

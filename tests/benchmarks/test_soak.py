@@ -1,7 +1,5 @@
 """Tests that memory does not grow with windows and reports that are done with."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.benchmarks.soak import SAMPLES, soak

@@ -1,7 +1,5 @@
 """The benchmark of speed runs, and its table has the numbers that were measured. No time decides a test."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

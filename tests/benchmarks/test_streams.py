@@ -1,7 +1,5 @@
 """The table of ways to bound what any w windows cost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

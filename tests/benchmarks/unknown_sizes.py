@@ -6,8 +6,6 @@ by svim as published beyond; by gfim-users which asks a tenth of the users; and 
 sets in ten do not exceed. Beside it is the gain of asking, with its standard error. Some minutes.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

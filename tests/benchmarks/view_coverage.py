@@ -8,8 +8,6 @@ part of the cells with at least 1 % of the users that +-1.96 standard errors hol
 attributes are found dependent at 5 %. A minute.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Item i of 1 to 4,096 is drawn with a probability proportional to i^-1.1, without
 until he has as many as he wants: 1 to 30, geometric with a mean near 7. A few seconds.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ Each of 1,000,000 users has one of 2,000 strings of 6 letters, string i of 1 to 
 to i^-1.2. As names do, half of the strings share their beginnings: those of ten pairs of letters. A few seconds.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 from pathlib import Path

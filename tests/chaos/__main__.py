@@ -3,8 +3,6 @@
 python -m tests.chaos --seed 7 --runs 20
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import logging

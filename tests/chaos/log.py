@@ -1,7 +1,5 @@
 """Read what topics hold by librdkafka, a client that shares no code with the service, as they grow."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """A TCP proxy before a broker that delays, damages, loses, cuts and half-closes what it carries."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

@@ -1,7 +1,5 @@
 """Draw a run from a seed: what is collected, and what goes wrong, when, to whom and for how long."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What the runs happen on: one broker behind a proxy, one on a small disk, three in a cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

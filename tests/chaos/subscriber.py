@@ -1,7 +1,5 @@
 """This program is a member of a group that reads the finals of a collection, and notes each of them in a file."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """Tests that the comparison finds what is wrong, each kind of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the collections that runs are about: what honest users report is counted, and other answers are found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the oracle on logs that are small enough to count by eye, and against the service's own counting."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tests of the proxy's faults, on a server that returns what it gets."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import struct

@@ -1,7 +1,5 @@
 """Tests that a run that cannot be played says so, and that the next one is played on a stage of its own."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

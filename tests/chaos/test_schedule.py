@@ -1,7 +1,5 @@
 """Tests that a seed says all, and that every fault is drawn."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.chaos.kinds import KINDS

@@ -1,7 +1,5 @@
 """Run `stream-ldp audit` in this process, on collections to audit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

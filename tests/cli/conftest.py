@@ -1,7 +1,5 @@
 """What tests of several commands share."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A collection of item sets whose phases take less than a second, for the commands that answer it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stream_ldp.client.reporter import now_ms

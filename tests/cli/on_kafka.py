@@ -1,7 +1,5 @@
 """Run a command against a broker, under the prefix of a test."""
 
-from __future__ import annotations
-
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app

@@ -1,7 +1,5 @@
 """Tests of `stream-ldp audit`: what an operator reads of a collection's privacy, and when the command fails."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any, NoReturn

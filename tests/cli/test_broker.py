@@ -1,7 +1,5 @@
 """`stream-ldp broker`: it ends in good order."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

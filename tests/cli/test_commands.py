@@ -1,7 +1,5 @@
 """The command line as a whole: what it lists, and where each command is."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tests that a process that serves has room for its files and connections, or ends with one sentence."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

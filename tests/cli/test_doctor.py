@@ -1,7 +1,5 @@
 """Tests of `stream-ldp doctor` on a real broker, sound and broken."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import json

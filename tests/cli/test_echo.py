@@ -1,7 +1,5 @@
 """Lines of a command stay lines of text, whatever is in them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

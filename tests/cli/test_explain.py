@@ -1,7 +1,5 @@
 """The last answer is explained in sentences, by the name of its collection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

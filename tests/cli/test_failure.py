@@ -1,7 +1,5 @@
 """Commands explain what a user can put right with a message, and anything else with a traceback."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A collection file is drafted from a table: what becomes an attribute, what is left out, and what is refused."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

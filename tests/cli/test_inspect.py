@@ -1,7 +1,5 @@
 """Tests of `stream-ldp inspect`: what an operator is told of a collection, and of each record of its topics."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

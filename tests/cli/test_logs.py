@@ -1,7 +1,5 @@
 """The log of a process that serves: for people on a terminal, for machines elsewhere, of a level that may change."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """One report is shown as it left, with what it cost."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.cli.one_report import one_report

@@ -1,7 +1,5 @@
 """Settings as options of a command: what its user meets."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of `stream-ldp page`: what it serves, and what it says when it cannot."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any, ClassVar, Self

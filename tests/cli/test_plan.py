@@ -1,7 +1,5 @@
 """`stream-ldp plan`: parameters for a wanted epsilon, and which options are refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

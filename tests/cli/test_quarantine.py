@@ -1,7 +1,5 @@
 """Tests of `stream-ldp quarantine` on a cluster without faults; test_foreign_records.py has those with some."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stream_ldp.kafka.settings import Settings

@@ -1,7 +1,5 @@
 """Tests of `stream-ldp query`: what it takes, in which form, and what it says when it cannot."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

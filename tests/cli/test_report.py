@@ -1,7 +1,5 @@
 """`stream-ldp report`: whose reports are published, of records and of sets, what is refused, and what is said."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import stat

@@ -1,7 +1,5 @@
 """Tests of `stream-ldp reset`: it tells what it would do, does only that, and nothing while workers run."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A signal ends a command in good order: with a summary, and without waiting."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import logging

@@ -1,7 +1,5 @@
 """`stream-ldp schema`: contracts by name."""
 
-from __future__ import annotations
-
 import json
 
 from typer.testing import CliRunner

@@ -1,7 +1,5 @@
 """Tests that no command shows an epsilon below the true one: a promise of privacy is never rounded down."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

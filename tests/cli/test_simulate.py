@@ -1,7 +1,5 @@
 """`stream-ldp simulate`: what is played of records and of sets, what is refused, and what is said."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import time

@@ -1,7 +1,5 @@
 """Tests of `stream-ldp synthesize`: records out of the log, and what is refused."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import errno

@@ -1,7 +1,5 @@
 """Tests of what `plan` says of the time of solves."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

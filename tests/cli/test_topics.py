@@ -1,7 +1,5 @@
 """Tests of `stream-ldp topics` on a real broker: it can be run again, and it changes nothing that it must not."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A collection is tried on this machine alone, without a broker."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`stream-ldp watch`: which answers are shown, as they come and once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`stream-ldp worker`: the code it ends with tells a stop from a crash, and the log tells why."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

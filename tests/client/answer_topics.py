@@ -1,7 +1,5 @@
 """Topics of answers in memory, for whatever reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Small collections and estimates to test with."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

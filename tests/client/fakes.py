@@ -1,7 +1,5 @@
 """A broker in memory that obeys the test, for the client's own logic."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A reporter of one user's item sets that talks to a broker in memory, and the user's secret and terms."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

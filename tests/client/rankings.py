@@ -1,7 +1,5 @@
 """A small collection of item sets, and rankings of it, to test with."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

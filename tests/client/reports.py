@@ -1,7 +1,5 @@
 """A reporter that talks to a broker in memory, and what it is given to report."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Its arguments are a directory for the user's files, and the names of the packages and modules that are missing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

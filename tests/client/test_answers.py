@@ -1,7 +1,5 @@
 """Tests of which answers are fetched from a topic."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

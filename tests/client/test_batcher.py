@@ -1,7 +1,5 @@
 """Tests of the batcher, which gathers reports into batches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Errors between an application and its topics name the place, and the cure where there is one."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.client.errors import MissingTopic, UnreadableAnswer, require_topic

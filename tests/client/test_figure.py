@@ -1,7 +1,5 @@
 """Answers are drawn with their intervals, and no line leads across a gap."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of a backend that reports for many users, each with a ledger of their own."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of reporter and subscriber on a real broker: nothing lost, nothing twice, no wait for what will not come."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import os

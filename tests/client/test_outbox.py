@@ -1,7 +1,5 @@
 """Batches on their way: a lost one is told, none is lost silently, and their number is bounded."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref

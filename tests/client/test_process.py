@@ -1,7 +1,5 @@
 """Tests of clients in processes of their own: what becomes of those that do not speak the protocol."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

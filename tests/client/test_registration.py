@@ -1,7 +1,5 @@
 """A client whose collection file is not the registered one reports nothing, and spends nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.client import registration

@@ -1,7 +1,5 @@
 """Tests of the reporter against a broker that fails on demand."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

@@ -1,7 +1,5 @@
 """Tests of one user's reports: one to each phase, and none to what the collection never asks."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging

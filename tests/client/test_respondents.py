@@ -1,7 +1,5 @@
 """Tests of many users' reports: everybody who is asked reports once, in time, and nobody in two disjoint phases."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import AsyncIterator, Coroutine

@@ -1,7 +1,5 @@
 """A client does not trust the rounds it is sent: these tests show which it follows, passes over and refuses."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Tests of the clients of item collections on a real broker: how they follow the topic of rounds."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from pathlib import Path

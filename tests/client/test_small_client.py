@@ -1,7 +1,5 @@
 """Every reporter runs with what a bare install brings, and on machines that lack what Unix has."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

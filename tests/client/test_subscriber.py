@@ -1,7 +1,5 @@
 """Tests of what a subscriber hands out, leaves out and refuses, with a topic in memory."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of clients for programs that are not asynchronous."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

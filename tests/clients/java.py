@@ -1,7 +1,5 @@
 """The Java client, compiled without Maven: its sources and the programs of its tests that need no library."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

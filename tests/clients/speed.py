@@ -3,8 +3,6 @@
 Records have 16 attributes of 2 values. A time is the least of five, since others use the machine as well.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

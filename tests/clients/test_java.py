@@ -1,7 +1,5 @@
 """Tests of the Java client beside those of the suite for all languages: its examples, its page, and its own tests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Tests of the JavaScript client: its own, its costs beside the ledger's of this package, and the gateway."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

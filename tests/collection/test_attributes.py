@@ -1,7 +1,5 @@
 """Records as all collections of records take them: an attribute each, and no value in a message."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

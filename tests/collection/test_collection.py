@@ -1,7 +1,5 @@
 """Every collection has windows with the defaults that it documents."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

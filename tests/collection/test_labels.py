@@ -1,7 +1,5 @@
 """Labels say what people read in place of values, and are of values that the collection has."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.collection import CollectionError

@@ -1,7 +1,5 @@
 """These tests show where a fault in a collection's file is located, and which files can be read."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of many records, in the forms in which people have them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

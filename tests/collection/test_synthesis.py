@@ -1,7 +1,5 @@
 """Tests of the synthetic records that a collection file asks for."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

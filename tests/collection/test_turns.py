@@ -1,7 +1,5 @@
 """The turns of users: once in every w windows, whatever the user holds."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The values of attributes: lists, bins of numbers, and what is missing."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 

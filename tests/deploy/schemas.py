@@ -1,7 +1,5 @@
 """Check files against the schemas that check-jsonschema has with it."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

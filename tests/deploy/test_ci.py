@@ -1,7 +1,5 @@
 """Tests of the workflows: what can be known of them without running them elsewhere."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

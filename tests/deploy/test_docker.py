@@ -1,7 +1,5 @@
 """Tests of docker/: what can be known of an image and of a composition without an engine to build them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Tests of the manifests of Kubernetes: what kubectl renders of each overlay."""
 
-from __future__ import annotations
-
 import inspect
 import shutil
 import subprocess

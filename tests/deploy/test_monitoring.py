@@ -1,7 +1,5 @@
 """Tests of alerts and dashboards: every metric exists, every rule fires and stays quiet where it should."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What this is built of, and by: all of it is named by its digest, by a lock or within a range."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Evaluations of collections, as the command runs them."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a document leaves to the table is filled in, and nothing else is changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

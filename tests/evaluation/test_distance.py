@@ -1,7 +1,5 @@
 """How far a joint distribution is off, and whether its errors say so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The experiment: users are drawn, measured and scored, and the seed determines all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The errors that plans predict are those of what is published, of the users that they are about."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The users that a distance takes are found whatever the number to begin with, and to a few per cent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many users a wanted error takes is a number with which it is predicted."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.evaluation.prediction import predictions

@@ -1,7 +1,5 @@
 """What is learnt passes through its message whole, and a message that does not fit itself is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pydantic import ValidationError

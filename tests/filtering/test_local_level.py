@@ -1,7 +1,5 @@
 """Numbers that move from window to window are followed, with errors that are true, and jumps are believed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """The period of numbers that come again is found, and none where they do not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

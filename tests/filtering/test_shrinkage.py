@@ -1,7 +1,5 @@
 """What is known of numbers that were chosen as the best of many."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

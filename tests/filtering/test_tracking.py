@@ -1,7 +1,5 @@
 """Numbers that move while others stay are told from those that chance has moved."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Tests of how much the reports of several windows say together."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.filtering.weighted_reports import WeightedReports

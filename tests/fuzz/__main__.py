@@ -3,8 +3,6 @@
 python -m tests.fuzz --seconds 60 batches partials
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

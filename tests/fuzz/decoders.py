@@ -1,7 +1,5 @@
 """List every decoder of bytes that others write, what it may raise, and how much memory it may take."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -3,8 +3,6 @@
 What a decoder refuses at once is found by changing bytes. What it takes, and what then falls over it, is found here.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """Tests that no bytes from outside crash a decoder or take more memory than their length allows."""
 
-from __future__ import annotations
-
 import importlib.util
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The servers of this package, on ports of their own, and clients that say what no library would."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Tests of the metrics page: it is served whatever a scraper says that it accepts."""
 
-from __future__ import annotations
-
 import pytest
 from aiohttp.test_utils import make_mocked_request
 from prometheus_client import CollectorRegistry, Counter

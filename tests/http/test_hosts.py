@@ -1,7 +1,5 @@
 """Tests of the names by which a server may be called."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.http.hosts import Hosts

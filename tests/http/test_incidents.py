@@ -1,7 +1,5 @@
 """Tests of what is counted and logged of what goes wrong at a port."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of which addresses count as one client."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.http.network import network_of

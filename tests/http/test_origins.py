@@ -1,7 +1,5 @@
 """Tests of the one form in which origins are compared."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.http.origins import origin_of

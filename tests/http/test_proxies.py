@@ -1,7 +1,5 @@
 """Tests of whom a server believes for whom it is asked."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

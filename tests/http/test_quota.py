@@ -1,7 +1,5 @@
 """Tests of what clients may hold."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

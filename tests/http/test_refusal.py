@@ -1,7 +1,5 @@
 """Tests of the form of a refusal."""
 
-from __future__ import annotations
-
 import json
 
 from stream_ldp.http.refusal import Refused

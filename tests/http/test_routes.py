@@ -1,7 +1,5 @@
 """Tests of which request is answered by what."""
 
-from __future__ import annotations
-
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request

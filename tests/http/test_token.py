@@ -1,7 +1,5 @@
 """A token is brought as a bearer token or, where that is let in, as a password; nothing else opens a port."""
 
-from __future__ import annotations
-
 import base64
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The first parts of names that settings accept, and names of collections, for laws about both."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

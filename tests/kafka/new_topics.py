@@ -1,7 +1,5 @@
 """Make topics for a test, which are there for all who ask once they have been made."""
 
-from __future__ import annotations
-
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec

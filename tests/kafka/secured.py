@@ -1,7 +1,5 @@
 """A broker with TLS, passwords, tokens and access rules, and what its clients need."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

@@ -1,7 +1,5 @@
 """One Kafka for all processes of a run: the first that asks has it started, and it ends after them all."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress

@@ -1,7 +1,5 @@
 """Tests of the access rules: the table in docs/deploy.md has them, and Kafka's own tool takes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """These tests hold the messages of a cluster to those who set it up."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace

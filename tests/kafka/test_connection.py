@@ -1,7 +1,5 @@
 """Tests of the reasons why a broker cannot be reached, on a real one with TLS, passwords and access rules."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Tests that a compressed batch expands as far as it may and no further, in aiokafka's own parser too."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import struct

@@ -1,7 +1,5 @@
 """Tests that one producer at a time writes to a topic, and that what others leave behind is never read."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Tests of the names of consumer groups: which are shared, and which belong to one collection."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Tests of several logs that are read as one."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests that a partition is read as a log: all of it and nothing twice, from the chosen place."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection as Container
 from typing import Any

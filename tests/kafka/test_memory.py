@@ -1,7 +1,5 @@
 """The broker in memory is, for the clients of the package, like any other."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests that commits say from where windows are rebuilt, on a real broker."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of what is tried again, and for how long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests that every write is acknowledged, and that an abandoned producer leaves nothing open."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator

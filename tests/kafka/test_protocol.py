@@ -1,7 +1,5 @@
 """Requests in bytes; test_offsets.py and test_cluster.py send them to a broker."""
 
-from __future__ import annotations
-
 import io
 
 from stream_ldp.kafka.protocol import (

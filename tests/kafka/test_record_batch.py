@@ -1,7 +1,5 @@
 """Tests that record batches are parsed as others write them, and that damage is told and stays where it is."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Tests of the settings that name regions."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.kafka.settings import Settings

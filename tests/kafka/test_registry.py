@@ -1,7 +1,5 @@
 """A name means what was registered last."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the registry as it is followed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from stream_ldp.kafka.memory import MemoryBroker, connected

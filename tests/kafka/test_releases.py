@@ -1,7 +1,5 @@
 """Tests that what operators release is kept, and tells nothing of what comes later."""
 
-from __future__ import annotations
-
 from aiokafka import AIOKafkaProducer
 
 from stream_ldp.kafka.cluster import Cluster

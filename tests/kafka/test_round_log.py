@@ -1,7 +1,5 @@
 """Tests of how a worker reads the rounds topic, whoever has written it."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Tests that no log, at whatever level, and no error tells what proves who a client is."""
 
-from __future__ import annotations
-
 import base64
 import logging
 import traceback

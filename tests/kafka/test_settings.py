@@ -1,7 +1,5 @@
 """Tests of the settings: which source wins, what is refused and how, and that a password is never shown."""
 
-from __future__ import annotations
-
 import traceback
 from pathlib import Path
 from typing import Any

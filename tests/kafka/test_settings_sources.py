@@ -1,7 +1,5 @@
 """Tests of the settings file and the environment: what is read there, and how a mistake is explained."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

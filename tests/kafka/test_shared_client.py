@@ -1,7 +1,5 @@
 """Tests that producers which share a client have its connections alone, and shut each other out all the same."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack

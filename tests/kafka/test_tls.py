@@ -1,7 +1,5 @@
 """Tests of the context of TLS connections: whom it trusts, and that what is wrong with a file is said by its name."""
 
-from __future__ import annotations
-
 import subprocess
 import traceback
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests that a token is the one that is in its file now."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

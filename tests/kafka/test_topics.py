@@ -1,7 +1,5 @@
 """Tests of the declared topics, and of how a topic that is set up differently is judged."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

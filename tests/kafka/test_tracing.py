@@ -1,7 +1,5 @@
 """Traces: off unless asked for, begun at the gateway, linked by what counts, and never begun by a client."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from types import SimpleNamespace

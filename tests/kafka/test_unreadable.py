@@ -1,7 +1,5 @@
 """Tests of reading past what aiokafka cannot parse, with a consumer in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any

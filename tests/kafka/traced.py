@@ -1,7 +1,5 @@
 """Trace into memory, for tests of what is traced."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

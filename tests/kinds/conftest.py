@@ -1,7 +1,5 @@
 """Every kind of the package in turn, and the toy kind of the tests, each with its subject."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

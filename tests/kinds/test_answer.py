@@ -1,7 +1,5 @@
 """The answers of every kind: cells with errors, one text, and bytes that are read as they were written."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

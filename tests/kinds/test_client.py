@@ -1,7 +1,5 @@
 """Clients of every kind: what a report shows and costs, what is refused, and what a restart remembers."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files of every kind: the keys that all have in common, what changes the meaning of reports, and the schema."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The commands with a file of every kind, in one process with a Kafka in memory."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io

@@ -1,7 +1,5 @@
 """The service with every kind at once on a real Kafka: a worker is killed, and another answers as if nothing was."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import math

@@ -1,7 +1,5 @@
 """What readers of finals learn, of every kind: stated by the plan and by answers, and only where it holds."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -2,8 +2,6 @@
 on the log is what a plan says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

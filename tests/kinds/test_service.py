@@ -1,7 +1,5 @@
 """The service with every kind: what users report becomes the answer, and what cannot count is a dead letter."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from typing import Any

@@ -1,7 +1,5 @@
 """Users of any kind of collection: many who report and are answered, and one who reports as a client does."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

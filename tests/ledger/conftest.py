@@ -1,7 +1,5 @@
 """Every test of ledgers may have one in a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Run work in a process that is killed at a place of choice, before or after a call of the system."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

@@ -1,7 +1,5 @@
 """Ledgers of one user in files, and what is spent from them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

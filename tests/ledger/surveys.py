@@ -1,7 +1,5 @@
 """These collections of records are what the tests of ledgers report to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from stream_ldp.ledger.ledger import Spending

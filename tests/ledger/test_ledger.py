@@ -1,7 +1,5 @@
 """A ledger charges the mechanisms' own numbers, and never less than reports reveal under its assumption."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

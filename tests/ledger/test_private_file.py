@@ -1,7 +1,5 @@
 """Private files are whole, on the disk, and nobody else's."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Receipts: what they say of a report, in numbers and in words, and that they say no value."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Reports as a ledger charges them: those that show one permanent answer are one entry."""
 
-from __future__ import annotations
-
 from stream_ldp.ledger.reports import answers_shown
 from stream_ldp.mechanisms import AnswerCost
 from tests.ledger.surveys import collection_of

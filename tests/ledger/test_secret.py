@@ -1,7 +1,5 @@
 """The file of a user's secret."""
 
-from __future__ import annotations
-
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

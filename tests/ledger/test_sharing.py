@@ -1,7 +1,5 @@
 """Tests that several responses of unknown numbers of reports are charged for the worst sharing, and not for more."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

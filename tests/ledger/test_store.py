@@ -1,7 +1,5 @@
 """What is damaged, missing or another's is said, and never taken for nothing; what is written is on the disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

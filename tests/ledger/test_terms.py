@@ -1,7 +1,5 @@
 """Terms say what a user has agreed to, and what would be more than that."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """A backend's users are in one file: made once, charged together, and never partly."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The batch answer, by dictionaries and loops over the raw logs, which the pipeline must always arrive at."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Whoever holds a partition writes what the service writes, in its order. Losing a
 it reads and writes on, and only its commits are refused.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Sequence

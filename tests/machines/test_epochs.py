@@ -3,8 +3,6 @@
 The pipeline is that of tests/machines/test_pipeline.py, and held to the same promises.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ The invariants are checked where they could break: partials and commits as they 
 published (tests/machines/simulation.py). At the end all is read and flushed, and no window may be missing.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The test against poisoning: it flags what it claims to, and honest users no more often than it says."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

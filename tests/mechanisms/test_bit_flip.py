@@ -1,7 +1,5 @@
 """dBitFlip: what answers about a few values cost when they change, exactly, and what is estimated from them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

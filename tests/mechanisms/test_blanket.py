@@ -1,7 +1,5 @@
 """Blankets bound what shuffled reports tell of a user as the lemma says, and never below what they do tell."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

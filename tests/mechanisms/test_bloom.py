@@ -1,7 +1,5 @@
 """RAPPOR on Bloom filters: the published epsilons, the second noise, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A channel: its table, what it loses, which frequencies follow, and the least epsilon for a distortion."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

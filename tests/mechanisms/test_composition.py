@@ -1,7 +1,5 @@
 """The composition of a bound is never below the exact one, and near it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Simulations are seeded; each states how often a right mechanism would fail with another seed.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """A direct response: which numbers are reports, whose values it takes, and what it costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

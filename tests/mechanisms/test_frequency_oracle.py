@@ -3,8 +3,6 @@
 Averages are exact: over all reports of a small domain, with the probabilities that the code realises.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -1,7 +1,5 @@
 """A Hadamard response: which values a report supports, and where its bits lie."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

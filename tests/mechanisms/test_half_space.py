@@ -1,7 +1,5 @@
 """A half-space response: which vectors it sends, and what the two published rules would have cost."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """k-RR of hashed values: how its cohorts hash, what changes cost in the ledger and exactly, and what is estimated."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Hashes are the same on every client, spread evenly, and are found letter by letter."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.mechanisms.hashing import bucket_of, hashes, symbol_hashes, symbol_planes

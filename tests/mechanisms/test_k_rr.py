@@ -1,7 +1,5 @@
 """k-RR for records: the published layout, what it costs, and how close a joint comes beside RR-LDP."""
 
-from __future__ import annotations
-
 import json
 import math
 

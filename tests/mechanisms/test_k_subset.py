@@ -1,7 +1,5 @@
 """k-Subset for records: what it costs in any order of the values, what it may be, and its error beside others."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Oracles of buckets: how many buckets they have, and how little variance."""
 
-from __future__ import annotations
-
 import math
 
 from stream_ldp.mechanisms import RepeatedResponse, UnaryResponse

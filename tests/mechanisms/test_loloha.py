@@ -1,7 +1,5 @@
 """Tests of LOLOHA's response: what repeated reports lose, and what stays the same in them."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

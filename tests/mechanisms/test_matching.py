@@ -1,7 +1,5 @@
 """How many users are found again across periods: nearly all of wide records, hardly any of narrow ones."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from stream_ldp.mechanisms.matching import matched_share

@@ -1,7 +1,5 @@
 """These tests show what every mechanism for records refuses."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.mechanisms import RRLDP

@@ -1,7 +1,5 @@
 """Mechanisms written in one word: each example is read, and a word that is not one is answered with what would be."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.errors import ParameterError

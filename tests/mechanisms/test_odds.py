@@ -1,7 +1,5 @@
 """The chance of a favoured outcome: the largest that keeps within epsilon, and what is said where there is none."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

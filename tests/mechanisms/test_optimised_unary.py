@@ -1,7 +1,5 @@
 """Optimised unary encoding: what it costs, and how its noise compares."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

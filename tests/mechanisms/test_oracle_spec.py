@@ -1,7 +1,5 @@
 """The keys of oracles in a collection file: what each makes of them, and what one report may cost."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, get_args
 

@@ -1,7 +1,5 @@
 """Fields of any widths come back from packed rows, whose layout is that of `np.packbits` with the low bits first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A piecewise response: what an outcome says of a number, and the grid of least worst-case variance."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

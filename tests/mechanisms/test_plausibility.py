@@ -1,7 +1,5 @@
 """The test that all mechanisms share: counts against what honest reports give on average."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """A privacy loss states what it claims and under which assumption, and is never shown rounded down."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What all randomizers have in common: the inputs that they take, and that one without a test flags nobody."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

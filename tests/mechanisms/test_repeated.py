@@ -1,7 +1,5 @@
 """A repeated response: what reports of one permanent answer lose, and what each of them says."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

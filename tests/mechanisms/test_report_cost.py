@@ -1,7 +1,5 @@
 """What a report costs is read by its kind."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import BaseModel
 

@@ -1,7 +1,5 @@
 """Rows of a Hadamard matrix that nobody's data can change: honest draws are let through, crafted ones are found."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The probabilities that the code realises: those that are stated, to the last of 32 bits."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

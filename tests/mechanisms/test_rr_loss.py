@@ -1,7 +1,5 @@
 """The epsilon of RR-LDP is what its derivation gives, and parameters for an epsilon neither exceed nor waste it."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal, localcontext
 

@@ -1,7 +1,5 @@
 """A whole set's report: its exact output distribution by enumeration, and what is estimated from it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import lru_cache

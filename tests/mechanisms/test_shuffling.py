@@ -1,7 +1,5 @@
 """What readers of sums learn is bounded as published, and no real mechanism exceeds the bound."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict

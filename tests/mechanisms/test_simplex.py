@@ -1,7 +1,5 @@
 """The nearest distribution to estimates, against the definition of norm-sub."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A subset response: the members that it draws, and how many of them are best."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

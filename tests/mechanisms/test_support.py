@@ -1,7 +1,5 @@
 """A support gives an attribute's ratio of likelihoods, and refuses probabilities that cannot be decoded."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.mechanisms import Support

@@ -1,7 +1,5 @@
 """A unary response: where the bit of each value lies."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.mechanisms import GivenWords, UnaryResponse

@@ -1,7 +1,5 @@
 """The transform is the product with the Sylvester-Hadamard matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import hadamard

@@ -1,7 +1,5 @@
 """Tests of how events reach the readers of the page."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.page.broadcast import Broadcast, TooSlow

@@ -1,7 +1,5 @@
 """Tests of the page in a browser: what a reader sees is what was published."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sys

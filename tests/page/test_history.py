@@ -1,7 +1,5 @@
 """Tests of which answers the page keeps."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The pictures of the documentation can be made again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the page's server: what a browser is given, and under which rules."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The plan on the page has the numbers of the command, for every kind, and says what cannot be changed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A real Kafka Connect for tests: a standalone worker with its sinks, from Maven Central."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

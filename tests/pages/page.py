@@ -1,7 +1,5 @@
 """The pages that readers see, and the collections that they show."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

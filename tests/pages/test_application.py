@@ -1,7 +1,5 @@
 """docs/tutorial/application.md has programs that run."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import importlib

@@ -1,7 +1,5 @@
 """docs/choosing.md has the numbers that the benchmarks measured."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The recipes of docs/operate/connect.md, each against the real thing: every row is there once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """What the tutorials show can be followed, in order, on a real broker."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """The picture of docs/tutorial/item-sets.md is as `watch` draws it."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from io import StringIO

@@ -1,7 +1,5 @@
 """docs/privacy.md has the numbers of the code."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

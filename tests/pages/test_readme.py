@@ -1,7 +1,5 @@
 """These tests hold the README against the code."""
 
-from __future__ import annotations
-
 import math
 import re
 from functools import partial

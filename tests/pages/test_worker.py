@@ -1,7 +1,5 @@
 """docs/operate/worker.md names metrics that exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

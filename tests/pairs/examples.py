@@ -1,7 +1,5 @@
 """Make collections of key-value data, users, and estimates."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

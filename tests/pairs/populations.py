@@ -1,7 +1,5 @@
 """Users who hold some of a few keys, with numbers of beta distributions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Estimates of pairs as a message: they come back as they were sent, and as cells."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.errors import ParameterError

@@ -1,7 +1,5 @@
 """Collections of key-value data: what a file says, and what a user may hold."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

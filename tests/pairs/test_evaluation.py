@@ -1,7 +1,5 @@
 """Evaluation of key-value data: what is measured agrees with the stated errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The plan of key-value data: the errors that it predicts are those that are published."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The question about one key: which is drawn, and to which end its number is rounded."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

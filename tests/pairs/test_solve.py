@@ -1,7 +1,5 @@
 """Frequencies and means of keys: unbiased, with true errors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

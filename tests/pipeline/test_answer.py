@@ -1,7 +1,5 @@
 """The key of an answer: finals keep theirs, and the live view has one; its times and its parts in words."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

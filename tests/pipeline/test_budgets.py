@@ -1,7 +1,5 @@
 """A budget pays for as much as it can, and for no more."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

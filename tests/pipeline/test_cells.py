@@ -1,7 +1,5 @@
 """Tests of single numbers with their intervals."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """What values that change cost in each way, and which way is better when."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

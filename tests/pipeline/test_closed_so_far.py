@@ -1,7 +1,5 @@
 """Laws of partitions that are added: no report of theirs is counted into a window that was closed without them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Content types: one constant a sort of record, with the version that is in the value as well."""
 
-from __future__ import annotations
-
 from stream_ldp.pipeline import content_type
 from stream_ldp.pipeline.content_type import BATCH, DEAD_LETTER, PARTIAL, REGISTRATION, content_type_of
 from stream_ldp.schemas.messages import MESSAGES

@@ -1,7 +1,5 @@
 """Tests of what counting takes of a worker, before a collection runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

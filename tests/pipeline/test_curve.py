@@ -1,7 +1,5 @@
 """Curves: shares, means and quantiles, with errors that propagate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What an answer says beside its cells."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.filtering.filtered import FilteredEstimate

@@ -1,7 +1,5 @@
 """What liars can move: the bound of every mechanism is attained, and every kind states one of its numbers."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

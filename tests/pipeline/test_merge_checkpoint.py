@@ -1,7 +1,5 @@
 """Tests that a commit of a merge is taken for what it says, or not at all."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint

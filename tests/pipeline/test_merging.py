@@ -1,7 +1,5 @@
 """Tests of the merge of given partials; tests/machines/test_pipeline.py tests the order in which they arrive."""
 
-from __future__ import annotations
-
 import functools
 import re
 import sys

@@ -1,7 +1,5 @@
 """Tests of the newest finals: which are kept, where they are, and what each window starts from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

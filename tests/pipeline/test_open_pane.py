@@ -1,7 +1,5 @@
 """Tests of an open pane alone: what it takes, and what it counts of that."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

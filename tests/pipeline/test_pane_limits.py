@@ -1,7 +1,5 @@
 """Tests of which limits decide a record, and of how those of the next owner follow."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

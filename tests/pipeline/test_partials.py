@@ -1,7 +1,5 @@
 """Tests of the records of the partials topic, byte by byte."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A plan as data: what JSON has of it, and that it is valid JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

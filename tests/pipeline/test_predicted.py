@@ -1,7 +1,5 @@
 """Plans say what errors to expect, and whether another mechanism of the same epsilon has smaller ones."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is wrong with a message is said on one line, and without its values."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import BaseModel, ValidationError
 

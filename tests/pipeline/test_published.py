@@ -1,7 +1,5 @@
 """What readers of finals could learn is stated where the theorem holds, and nowhere else."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

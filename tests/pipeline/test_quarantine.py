@@ -1,7 +1,5 @@
 """Tests of which unread records hold final answers back, and of what makes up for the others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests of the recount of a window, and of the comparison of two answers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Tests of how long windows wait for a region that is behind the others."""
 
-from __future__ import annotations
-
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import MergeRecord
 from stream_ldp.pipeline.region_waits import RegionWaits

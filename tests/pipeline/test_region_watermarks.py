@@ -1,7 +1,5 @@
 """Tests of the windows of several regions: which they wait for, and what they have without one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any

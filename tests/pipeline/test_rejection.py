@@ -1,7 +1,5 @@
 """The reasons to refuse a batch are those of the specification."""
 
-from __future__ import annotations
-
 import re
 
 from stream_ldp.pipeline.rejection import Reason

@@ -1,7 +1,5 @@
 """Tests of open panes that are restored: whole, or not at all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the end of a collection: a place on its log, which is the same for whoever reads it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

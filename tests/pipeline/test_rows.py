@@ -1,7 +1,5 @@
 """Rows have one schema for all kinds, and each has a key of its own."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

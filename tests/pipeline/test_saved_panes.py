@@ -1,7 +1,5 @@
 """Tests of open panes that are saved for the next owner of a source partition."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import TypeGuard
 

@@ -1,7 +1,5 @@
 """Every phase of every epoch has its window."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

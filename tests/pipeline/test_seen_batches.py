@@ -1,7 +1,5 @@
 """Tests of the memory for batches: what it holds, at what size, and what the hashes of ids are worth."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What is wanted of an answer, read from texts."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.errors import ParameterError

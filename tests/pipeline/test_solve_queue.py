@@ -1,7 +1,5 @@
 """Tests of the order of solves, with hours of a simulated clock."""
 
-from __future__ import annotations
-
 import heapq
 from collections import deque
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Tests of what solves are too slow for."""
 
-from __future__ import annotations
-
 from stream_ldp.pipeline.solve_time import SolveTime, seconds, too_slow
 from tests.client.examples import collection_of
 

@@ -1,7 +1,5 @@
 """A commit of offsets keeps the checkpoint of a source partition from one release to the next."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

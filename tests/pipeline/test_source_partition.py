@@ -3,8 +3,6 @@
 The interplay of partitions, crashes and owners is tested in tests/machines/test_pipeline.py.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

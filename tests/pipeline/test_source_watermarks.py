@@ -1,7 +1,5 @@
 """Tests of the watermarks of source partitions: how far all are, and which generation closed what."""
 
-from __future__ import annotations
-
 from stream_ldp.pipeline.source_watermarks import SourceWatermarks
 from tests.pipeline.test_merging import watermark
 

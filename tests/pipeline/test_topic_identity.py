@@ -1,7 +1,5 @@
 """Tests of the identity of topics."""
 
-from __future__ import annotations
-
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
 

@@ -1,7 +1,5 @@
 """Tests of the undecided windows, which are compared with those found by looking at all panes."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the verdicts on batches by their times, and of how a rejection is worded."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.pipeline import wire

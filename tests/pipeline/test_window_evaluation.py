@@ -1,7 +1,5 @@
 """Windows of collections of any kind, played and compared with what is true of their users."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The series of collections that ask a user one question: one statistic, one window after another."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.marginals.collection import SampledCollection

@@ -1,7 +1,5 @@
 """A question counts the reports of its own window, and not those remembered; it loses none of either."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Make collections of places, users, and counts."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

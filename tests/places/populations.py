@@ -1,7 +1,5 @@
 """Users whose places are of unequal frequency, and who choose a region and an epsilon."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The message of counts: what it refuses, and its numbers one by one."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.errors import ParameterError

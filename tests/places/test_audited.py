@@ -1,7 +1,5 @@
 """These tests audit collections of places."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Collections of places: what a file says, what a record must say, and what the fingerprint covers."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.collection import CollectionError

@@ -1,7 +1,5 @@
 """Evaluation: regions and epsilons of the users' own choice against one epsilon for all."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.benchmarks.places import measured

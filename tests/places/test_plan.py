@@ -1,7 +1,5 @@
 """The plan of a collection of places: the errors that it predicts are those of users who are spread evenly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The questions of a collection of places: one for each region and epsilon, about the place within the region."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.mechanisms import OSEntropy

@@ -1,7 +1,5 @@
 """The counts of places: unbiased, with true errors, and possible where they are projected."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Trees of regions: what a file may write, and what each region holds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers of collections whose users answer one question each, from what was counted in their windows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

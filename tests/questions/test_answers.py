@@ -1,7 +1,5 @@
 """Tests of answers that are added up over windows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Many users are asked, part by part, and all are counted."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.marginals.collection import SampledCollection

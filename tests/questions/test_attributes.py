@@ -1,7 +1,5 @@
 """Attributes of sampled collections: what they take, and what they say of what they refuse."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

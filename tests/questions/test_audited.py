@@ -1,7 +1,5 @@
 """These tests audit collections whose users answer one question each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Collections whose users answer one question: the table of users, and what the fingerprint covers."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

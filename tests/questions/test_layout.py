@@ -1,7 +1,5 @@
 """The layout of a sampled collection's batches: one statistic, in every window."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.questions.layout import QuestionLayout

@@ -1,7 +1,5 @@
 """The oracles that a collection may name: which is chosen, and by how much it is better than the others."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

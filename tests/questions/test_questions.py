@@ -1,7 +1,5 @@
 """Questions: who is asked which, what a report says, and that all of it loses exactly epsilon."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import partial

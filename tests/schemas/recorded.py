@@ -4,8 +4,6 @@
 has written stays as it is: every later one has to read it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

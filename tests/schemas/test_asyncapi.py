@@ -1,7 +1,5 @@
 """The AsyncAPI document has every topic, keeps the rules of AsyncAPI, and says what is on the topics."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

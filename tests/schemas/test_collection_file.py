@@ -1,7 +1,5 @@
 """The schema of collection files takes what the parser takes, and refuses what has the wrong form."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import json

@@ -1,7 +1,5 @@
 """Schemas without the keywords of the newest draft."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel
 
 from stream_ldp.schemas.dialect import fields_of, summary_of, without_prefixes

@@ -1,7 +1,5 @@
 """The contracts that are shipped are those of the code."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.schemas import contract, contracts

@@ -1,7 +1,5 @@
 """The published schemas: what a consumer in any language may rely on."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

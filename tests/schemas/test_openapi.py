@@ -1,7 +1,5 @@
 """The OpenAPI documents have every route of the three ports, and what these answer is what the documents say."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

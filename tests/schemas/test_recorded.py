@@ -1,7 +1,5 @@
 """A release reads what it and earlier ones write to any topic, as tests/golden/messages has it."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

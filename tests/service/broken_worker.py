@@ -3,8 +3,6 @@
 python broken_worker.py RULE worker COLLECTION ...
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -1,7 +1,5 @@
 """Fixtures of the tests of the service: mergers without a broker."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Users who report phase after phase on a real Kafka, and the epoch as computed from their reports."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

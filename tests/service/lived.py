@@ -1,7 +1,5 @@
 """Write the log of a collection that has lived for a window and a half."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

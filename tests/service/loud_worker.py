@@ -1,7 +1,5 @@
 """A worker that logs all that it and its libraries have to say."""
 
-from __future__ import annotations
-
 import logging
 
 from stream_ldp.cli import main, worker

@@ -1,7 +1,5 @@
 """A mirror of partials: what MirrorMaker does with them, as docs/operate/regions.md sets it up, in 30 lines."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from typing import Self

@@ -1,7 +1,5 @@
 """Kafka's own MirrorMaker, set up by the words of docs/operate/regions.md."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

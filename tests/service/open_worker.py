@@ -1,7 +1,5 @@
 """A worker that shows where each of its tasks waits when it gets SIGRTMIN, and where it failed when it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

@@ -1,7 +1,5 @@
 """Tests that the access rules of each kind of user are enough on a real broker, and that none can be left out."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import itertools

@@ -1,7 +1,5 @@
 """Tests of the admin port: what a probe and a scraper see."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import logging

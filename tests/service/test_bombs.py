@@ -1,7 +1,5 @@
 """Tests, on a real Kafka, of few compressed bytes that expand to many, which a worker outlasts."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re

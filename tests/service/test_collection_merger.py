@@ -1,7 +1,5 @@
 """Tests of the merge of one collection without a broker: what must hold whatever Kafka does."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """Tests that a dead letter shows what was refused, why and where."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from types import SimpleNamespace

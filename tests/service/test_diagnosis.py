@@ -1,7 +1,5 @@
 """Tests of the findings, from facts alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

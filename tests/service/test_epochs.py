@@ -1,7 +1,5 @@
 """Tests of heavy hitters on a real Kafka, phase after phase, with workers as an operator runs them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

@@ -1,7 +1,5 @@
 """Tests of the Faust app: with whom it shares the merging, how it connects, and that it fails as a whole."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace

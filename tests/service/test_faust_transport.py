@@ -1,7 +1,5 @@
 """Tests of what Faust's consumer makes of records; test_foreign_records.py has some that cannot be read."""
 
-from __future__ import annotations
-
 import threading
 from types import SimpleNamespace
 from typing import Any

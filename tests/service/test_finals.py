@@ -1,7 +1,5 @@
 """Tests that each final is published once, whoever else merges the collection."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests, on a real Kafka, of records that other software than ours writes to the topics of a collection."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import signal

@@ -1,7 +1,5 @@
 """Which consumer groups were left behind."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stream_ldp.kafka.settings import Settings

@@ -1,7 +1,5 @@
 """Tests that records which cannot be read hold finals back until they are released."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of what one worker reads, writes and commits, with a topic in memory and a clock that the test turns."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

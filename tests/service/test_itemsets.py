@@ -1,7 +1,5 @@
 """Itemsets on a real Kafka: a worker is killed within an epoch, and another answers as if nothing was."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

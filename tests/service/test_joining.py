@@ -1,7 +1,5 @@
 """Tests of partitions that join a collection, on a real broker."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests that a worker on a real Kafka serves collections whose reports are linked, also one that is killed."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Tests of topics that are deleted, made again, or lose their end under the workers, on a real Kafka."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import time

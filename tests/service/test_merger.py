@@ -1,7 +1,5 @@
 """Tests of the merger of several collections: none waits for another."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

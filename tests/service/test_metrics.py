@@ -1,7 +1,5 @@
 """Tests of the metrics: their names follow Prometheus' rules, and every series exists before its first event."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

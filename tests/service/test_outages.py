@@ -1,7 +1,5 @@
 """Tests of workers whose broker is away or frozen for a while, on a real Kafka."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

@@ -1,7 +1,5 @@
 """Tests of reports topics that get more partitions while workers count them, on a real Kafka."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import time

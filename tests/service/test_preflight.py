@@ -1,7 +1,5 @@
 """Tests of every way in which a cluster is not ready for a worker, and of the message to the operator."""
 
-from __future__ import annotations
-
 import re
 import time
 from dataclasses import replace

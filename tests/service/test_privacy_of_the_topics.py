@@ -1,7 +1,5 @@
 """Tests that neither an eavesdropper on the broker nor a reader of the logs finds anything that betrays a user."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """Tests of a deployment of several regions: mergers without a broker, then workers on two clusters and a mirror."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import time

@@ -1,7 +1,5 @@
 """Tests that finals are written only of the collection as it is registered."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.kafka.producer import Record

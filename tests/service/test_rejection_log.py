@@ -1,7 +1,5 @@
 """Tests that refused batches are said in the log by reason, and that a flood of them is a few lines."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.pipeline.rejection import Reason, Rejected

@@ -1,7 +1,5 @@
 """Tests of the group that collections share: each gets its own records, and nobody waits for a busy one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Tests that a worker goes on from what the one before has saved of open windows, and reads hardly more."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

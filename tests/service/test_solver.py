@@ -1,7 +1,5 @@
 """Tests of the solver: several collections, one of which takes very long."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """Tests that a merge which hears nothing of what workers have counted is told by their commits."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

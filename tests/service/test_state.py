@@ -1,7 +1,5 @@
 """How far a collection has come, from its log and its groups."""
 
-from __future__ import annotations
-
 import pytest
 from aiokafka import TopicPartition
 

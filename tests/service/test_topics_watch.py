@@ -1,7 +1,5 @@
 """Tests of what is said of topics that are deleted under their workers."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.pipeline.topic_identity import TopicIdentity

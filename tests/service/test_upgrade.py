@@ -1,7 +1,5 @@
 """Tests that the set of collections of a deployment can change while its workers go on."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import time

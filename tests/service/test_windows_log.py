@@ -1,7 +1,5 @@
 """Tests that a merge is rebuilt from all that can be read, and that the rest is told."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the whole service on a real Kafka, with workers as an operator runs them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import platform

@@ -1,7 +1,5 @@
 """Item collections, sets and reports for the tests of the core."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

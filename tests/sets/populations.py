@@ -1,7 +1,5 @@
 """Sets of popular items, of several sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

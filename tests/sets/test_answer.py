@@ -1,7 +1,5 @@
 """A ranking says what is asked next, with the fingerprint that reports to it carry."""
 
-from __future__ import annotations
-
 from stream_ldp.sets.answer import FilteredCandidates, NextPhase, Ranking
 from stream_ldp.sets.rounds import Round
 from tests.client.rankings import ranking_of, result_of

@@ -1,7 +1,5 @@
 """A round of item sets is read only if the collection may ask it, and follows from a ranking."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.pipeline.merging import Merge

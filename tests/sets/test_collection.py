@@ -1,7 +1,5 @@
 """Tests of files of ItemCollection: which are refused, where the fault is located, what the fingerprint covers."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import cast

@@ -1,7 +1,5 @@
 """Measures are of what is published against the users drawn."""
 
-from __future__ import annotations
-
 import itertools
 from math import log2
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of item sets: two arrays hold the sets that they are made of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

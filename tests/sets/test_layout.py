@@ -1,7 +1,5 @@
 """Tests of counting and merging reports to rounds, true and forged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

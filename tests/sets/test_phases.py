@@ -1,7 +1,5 @@
 """Tests of phases: they ask the users in their share, and every inquiry has a fingerprint of its own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

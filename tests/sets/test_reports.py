@@ -1,7 +1,5 @@
 """What reports to phases cost: the phase's epsilon once an epoch, or the permanent response that they show."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

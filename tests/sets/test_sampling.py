@@ -1,7 +1,5 @@
 """Tests of sampling: reports of any set are drawn as the method says."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

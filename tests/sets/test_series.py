@@ -1,7 +1,5 @@
 """The series of phases: which reports each of them counts, and which answer it follows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from stream_ldp.pipeline.answer import WindowBounds

@@ -1,7 +1,5 @@
 """Tests of the wire format of item sets: golden vectors, and the client that is written from docs/wire.md alone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

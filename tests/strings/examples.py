@@ -1,7 +1,5 @@
 """A collection of strings, its users, and what is answered of them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

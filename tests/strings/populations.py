@@ -1,7 +1,5 @@
 """Words of unequal frequency."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

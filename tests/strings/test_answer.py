@@ -1,7 +1,5 @@
 """The message of a ranking of strings, as it is written and read."""
 
-from __future__ import annotations
-
 from tests.strings.examples import collection_of, ranking_of
 from tests.strings.test_temporal import windows
 

@@ -1,7 +1,5 @@
 """What strings may be, what is refused, and that nothing that is refused is repeated."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

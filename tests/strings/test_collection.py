@@ -1,7 +1,5 @@
 """Collections of strings: their fingerprints, and their records."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

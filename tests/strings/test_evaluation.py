@@ -1,7 +1,5 @@
 """Evaluation of strings: what is counted as found, false and covered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stream_ldp.strings.evaluation import EVALUATION

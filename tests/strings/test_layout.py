@@ -1,7 +1,5 @@
 """The layout of the batches of a collection of strings: all rows are kept, however they are cut."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.strings.layout import StringLayout

@@ -1,7 +1,5 @@
 """How sure a method is of a string: errors, chances, and the cut."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RAPPOR-unknown: what users send, which strings are put together, and for what strings it is not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

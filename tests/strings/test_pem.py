@@ -1,7 +1,5 @@
 """PEM: which beginnings are asked about, what is found, and that counting by planes counts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

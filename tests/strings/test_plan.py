@@ -1,7 +1,5 @@
 """The plan of a collection of strings says what it costs, and the error that a solver then states."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.strings.plan import plan

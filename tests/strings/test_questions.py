@@ -1,7 +1,5 @@
 """Rows of answers about strings: what is in them, which are valid, and what in them can be tested."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

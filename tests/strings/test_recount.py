@@ -1,7 +1,5 @@
 """A later solve of a window counts only the reports that have come since, and answers the same."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Reports of strings, sent by a reporter to a broker in memory."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The solver of strings: what is published of a window, and that it does not depend on how its rows are cut."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

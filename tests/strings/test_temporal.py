@@ -1,7 +1,5 @@
 """Previous windows find strings that one window does not, make shares better, and keep errors true."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

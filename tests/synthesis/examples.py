@@ -1,7 +1,5 @@
 """Distributions of a few attributes, exactly as a population has them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

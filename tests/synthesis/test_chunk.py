@@ -1,7 +1,5 @@
 """The message of a records topic, held against vectors that were written from docs/wire.md alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Evaluation of synthetic records: beside real ones and the majority."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of graphs of attributes: information, trees and cliques."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Tests of junction trees: their order, and the records that are drawn from them."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Tests of the distributions that records are made from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Laws of the records that are published with a final: a function of the window's reports and a seed, and no more."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Tests of synthetic records: which structure the evidence gives them, and that they repeat."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

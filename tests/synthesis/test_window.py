@@ -1,7 +1,5 @@
 """Tests of what records of a collection are made from."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.records.layout import JointLayout

@@ -1,7 +1,5 @@
 """A collection of views of four attributes that depend on each other, its users, and what is estimated of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

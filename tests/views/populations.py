@@ -1,7 +1,5 @@
 """Records whose values depend on each other by a hidden factor, and pairs of numbers, of which users tell a view."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

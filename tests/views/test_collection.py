@@ -1,7 +1,5 @@
 """Collections of views, and which estimates their views determine."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.collection import CollectionError

@@ -1,7 +1,5 @@
 """Covers have every pair of attributes in a view."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Tests of the dependence that finals show."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Designs: the choice of views and the error to expect."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The standard errors of estimates from views, against the errors that they have."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evaluation of views: the joint distributions of what users tell."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.evaluation.runs import evaluated, numbers

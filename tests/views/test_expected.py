@@ -1,7 +1,5 @@
 """The error to expect of joint distributions."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

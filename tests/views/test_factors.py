@@ -1,7 +1,5 @@
 """The factors of the dependences of many pairs."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The fit of consistent joint distributions to the tables of views."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The test of independence of views."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Which files of sampled collections are of views."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.collection import CollectionError

@@ -1,7 +1,5 @@
 """The margins of attributes, from all that pairs say of them."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The plan of a collection of views."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.views.collection import ViewsCollection

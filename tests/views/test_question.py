@@ -1,7 +1,5 @@
 """Questions about views: which cell a user is in."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The series of estimates of views."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.collection import CollectionError

@@ -1,7 +1,5 @@
 """The strength of the dependence of a pair, given what all pairs show."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The tables of views, and what repeated answers would show."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

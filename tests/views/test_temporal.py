@@ -1,7 +1,5 @@
 """Previous windows make joint distributions of views better, as far as users are new, and errors stay true."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

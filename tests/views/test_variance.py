@@ -1,7 +1,5 @@
 """The variance of a marginal's cell, against that of simulated answers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

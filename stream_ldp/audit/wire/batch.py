@@ -1,7 +1,5 @@
 """Batches, and the time that stands in them: section 6 of docs/wire.md."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Mapping, Sequence

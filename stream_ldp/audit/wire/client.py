@@ -1,7 +1,5 @@
 """What an audit asks of a client that is written from docs/wire.md: rows, what they cost, and what users may hold."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

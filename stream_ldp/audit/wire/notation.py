@@ -1,7 +1,5 @@
 """Numbers, words and bytes as docs/wire.md writes them: its beginning, and sections 2, 5 and 12."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

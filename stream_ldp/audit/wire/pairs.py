@@ -1,7 +1,5 @@
 """Key-value data: section 21 of docs/wire.md."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence

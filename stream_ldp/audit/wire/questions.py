@@ -1,7 +1,5 @@
 """Sampled collections, and those of views: section 17 of docs/wire.md."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import struct

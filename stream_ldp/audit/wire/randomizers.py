@@ -1,7 +1,5 @@
 """The randomizers of answers, and what an answer costs: sections 15 and 17 of docs/wire.md."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext

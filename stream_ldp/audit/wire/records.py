@@ -1,7 +1,5 @@
 """Records: sections 1 to 6 of docs/wire.md."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import struct

@@ -1,7 +1,5 @@
 """Item sets: sections 9 to 14 of docs/wire.md."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

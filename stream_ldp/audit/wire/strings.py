@@ -1,7 +1,5 @@
 """Strings: section 18 of docs/wire.md."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The values of attributes: sections 1 and 5 of docs/wire.md."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Run the demo: a broker, a worker, and every part's users and answers."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

@@ -1,7 +1,5 @@
 """The table of a known population, and its users as a collection encodes them."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from functools import cached_property

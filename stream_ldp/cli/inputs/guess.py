@@ -1,7 +1,5 @@
 """Guess from a CSV file what a collection of its records would be: values, bins, and what to leave out."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

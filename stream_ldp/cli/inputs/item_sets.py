@@ -1,7 +1,5 @@
 """Read item sets from text, one user's set on each line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an audit of a client has found of one promise, and how likely an honest client fails it by chance."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice

@@ -1,7 +1,5 @@
 """What every broker of this package does: it starts, has an address, and stops, or says why it cannot."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import TracebackType

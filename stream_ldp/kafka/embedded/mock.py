@@ -1,7 +1,5 @@
 """Run librdkafka's mock cluster, for a first look on a machine without Java."""
 
-from __future__ import annotations
-
 import importlib.util
 import multiprocessing
 import signal

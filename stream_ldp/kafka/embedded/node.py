@@ -1,7 +1,5 @@
 """Run one Apache Kafka node as a child process, which ends with its parent."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import logging

@@ -1,7 +1,5 @@
 """What brokers on this machine need of it: programs that are run to their end, Java, and ports."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

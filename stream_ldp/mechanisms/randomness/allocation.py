@@ -1,7 +1,5 @@
 """The allocation of users to questions: each is asked one, which a random word decides, whatever the user holds."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property

@@ -5,8 +5,6 @@ bit of a word differs with probability 1/2, so two bits decide on average, and t
 decisions have the probabilities of whole words, exactly, and take less than a quarter of the randomness.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ secret: the words are a keyed pseudo-random function of the value, so the same v
 Another value, attribute, collection or noise level gets an independent one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

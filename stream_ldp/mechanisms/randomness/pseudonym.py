@@ -4,8 +4,6 @@ It is a keyed pseudo-random function of the user's secret, the collection and th
 that the user reports, and two periods, collections or users have independent pseudonyms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ or report to two such phases. So the word is a keyed pseudo-random function of t
 randomised response are of the value. It does not depend on what is true of the user, and so reveals nothing about it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

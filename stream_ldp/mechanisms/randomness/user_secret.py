@@ -1,7 +1,5 @@
 """The secret of a user, which determines all permanent noise."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Sequence

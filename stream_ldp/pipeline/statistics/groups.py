@@ -2,8 +2,6 @@
 than a small table does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 from stream_ldp.pipeline.statistics.sending import SMALL_BYTES, Room

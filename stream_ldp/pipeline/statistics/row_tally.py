@@ -1,7 +1,5 @@
 """A tally that counts rows as they come, in segments that fit a record."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast

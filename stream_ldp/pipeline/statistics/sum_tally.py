@@ -1,7 +1,5 @@
 """A tally that counts the reports of a frequency oracle as they come."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Protocol, cast
 

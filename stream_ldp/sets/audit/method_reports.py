@@ -4,8 +4,6 @@ A method is enumerated in miniature, where sets, paddings and hashes are few. He
 wide as they are, and what a call sends is compared draw for draw with what its parts make of the same words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The heavy-hitter methods and their options."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 from stream_ldp.sets.methods.gfim import GfimSpec

@@ -1,7 +1,5 @@
 """The estimate from the reports of a phase, and its combination with the one from the phase before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum

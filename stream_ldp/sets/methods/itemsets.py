@@ -1,7 +1,5 @@
 """SVSM: after the items, two more parts of the users determine which pairs and triples of them are held together."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math

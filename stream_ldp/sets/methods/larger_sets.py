@@ -6,8 +6,6 @@ these (`Losses`); how many candidates sets hold, where a phase asks (svim.py); a
 them shows all, so that the rest is a doubt: a standard deviation, as a share of each frequency.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 

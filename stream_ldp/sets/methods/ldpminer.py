@@ -1,7 +1,5 @@
 """LDPMiner: all users determine candidates, then all of them the candidates' frequencies (Qin et al., 2016)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal

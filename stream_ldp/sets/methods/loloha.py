@@ -1,7 +1,5 @@
 """LOLOHA: one phase about all items, to which users report again and again (Arcolezi et al., 2023)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal

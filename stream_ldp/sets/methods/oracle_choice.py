@@ -1,7 +1,5 @@
 """The choice of the oracle of minimum variance."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

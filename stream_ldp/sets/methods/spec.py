@@ -1,7 +1,5 @@
 """The options of heavy-hitter methods, as they stand in a collection file or on the command line."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Literal, cast
 

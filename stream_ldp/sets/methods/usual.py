@@ -1,7 +1,5 @@
 """The method of a collection of item sets whose file names none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A method that asks some of the users as another method does, and passes on what is the same."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, TypeVar

@@ -1,7 +1,5 @@
 """A client written from docs/wire.md alone reproduces every golden vector of every kind and option."""
 
-from __future__ import annotations
-
 import ast
 import json
 import math

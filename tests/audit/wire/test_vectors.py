@@ -1,7 +1,5 @@
 """The package does what the complete golden vectors say, from a collection file to the batch that a worker counts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -6,8 +6,6 @@ python -m tests.benchmarks.growth [--only WORDS] [--without-kafka] [--smoke] [--
 measured take the place of those that were kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """The cost of counting, solving and merging against one size at a time, all others being equal."""
 
-from __future__ import annotations
-
 import statistics
 import time
 import tracemalloc

@@ -1,7 +1,5 @@
 """The page docs/performance.md: tables and plots of what was measured, and the arithmetic of a large deployment."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

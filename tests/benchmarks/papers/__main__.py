@@ -4,8 +4,6 @@ python -m tests.benchmarks.papers DIRECTORY measures with nltcs.csv.gz, adult.cs
 connect.txt.gz of a directory; figures whose data are not there are left as they are.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """From an algorithm of the papers to its module, the test that holds it to what it promises, and its figure."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Chu, Long and Liu (2022): joint distributions from RR-LDP by EM, LASSO and LREMH."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

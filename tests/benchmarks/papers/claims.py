@@ -1,7 +1,5 @@
 """What the papers claim: each sentence that compares or promises, with what became of it."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from stream_ldp.mechanisms import HadamardResponse

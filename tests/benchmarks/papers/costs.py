@@ -1,7 +1,5 @@
 """What a report of one of fifty strings costs: bytes, and time on client and server (table 4 of the survey)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """At how many points of a figure a comparison is right, and of how many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What the papers wish for next, and what the product has of it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Every frequency and every mean of a trial by itself, which figures of the survey show, with the errors of all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

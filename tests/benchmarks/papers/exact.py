@@ -1,7 +1,5 @@
 """What follows from the mechanisms without any users: chances, and variances of means."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

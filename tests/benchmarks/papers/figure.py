@@ -1,7 +1,5 @@
 """Figures: what was measured, arranged in panels of lines, and as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

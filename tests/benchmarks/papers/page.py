@@ -1,7 +1,5 @@
 """The page on the papers: docs/papers.md, and the plots that it shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tests.benchmarks.papers.algorithms import ALGORITHMS

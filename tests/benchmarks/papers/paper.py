@@ -1,7 +1,5 @@
 """A paper: its figures, what it claims, and its slips."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

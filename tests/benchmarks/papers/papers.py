@@ -1,7 +1,5 @@
 """The three papers, with all that the page says of each."""
 
-from __future__ import annotations
-
 from tests.benchmarks.papers import chu_long_liu, claims, slips, ye_meng_zhu_huo, zhu_yang_bai
 from tests.benchmarks.papers.paper import Paper
 

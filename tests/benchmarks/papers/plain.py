@@ -4,8 +4,6 @@ The product counts equal reports first, and then iterates over the distinct ones
 answers, which these must equal, in times that are not those of the paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures as SVG that is readable in light and in dark: ink takes the colour of the scheme, and nothing is filled."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Sequence

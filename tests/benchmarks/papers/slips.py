@@ -1,7 +1,5 @@
 """Formulas and sentences of the papers that must not be followed, each with the test that shows it."""
 
-from __future__ import annotations
-
 from tests.benchmarks.papers.paper import Slip
 
 _HERE = "benchmarks/test_slips.py"

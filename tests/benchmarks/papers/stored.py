@@ -1,7 +1,5 @@
 """What was measured, kept in `results`: a file for each study, with a line for each of its rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache

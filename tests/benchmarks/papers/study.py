@@ -4,8 +4,6 @@ A study is one or more runs of `stream-ldp evaluate`, by the same code, with two
 processor, which do not depend on what else runs, and users may be generated.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import time

@@ -1,7 +1,5 @@
 """Ye, Meng, Zhu and Huo (2018): the survey, which compares frequencies by RAPPOR and means by Harmony."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

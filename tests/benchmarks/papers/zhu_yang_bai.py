@@ -1,7 +1,5 @@
 """Zhu, Yang and Bai (2021): heavy hitters of item sets by GFIM, and by LDPMiner, with which they compare it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 

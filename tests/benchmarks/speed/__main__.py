@@ -6,8 +6,6 @@ python -m tests.benchmarks.speed [--only KERNEL] [--without-kafka] [--smoke] [--
 rows of that kernel take the place of those that were kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

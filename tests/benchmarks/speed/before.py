@@ -1,7 +1,5 @@
 """The plain forms of the kernels, as they were before: what the fast ones are compared with, and must equal."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Comparisons of counting: from packed rows to the counts of every estimate, and from records to them."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Drains of a reports topic that has been filled, on a real Kafka: by a worker, a bare consumer, and Faust agents."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -3,8 +3,6 @@
 python -m tests.benchmarks.speed.drains HOW BROKERS TOPIC RECORDS
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """What a row of the table is to take, and what it took in the first form that worked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Comparisons of heavy hitters: perturbing sets and items, counting reports, and the transform."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

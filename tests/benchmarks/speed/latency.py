@@ -1,7 +1,5 @@
 """The time from a report to an estimate that holds it, at shares of the rate at which a worker is saturated."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import math

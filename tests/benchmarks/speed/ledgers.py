@@ -1,7 +1,5 @@
 """Comparisons of a backend that reports for its users: their noise, and their charges in one database on the disk."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import math

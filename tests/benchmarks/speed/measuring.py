@@ -1,7 +1,5 @@
 """Measure works side by side: in turns, by the processor's time, as ratios of neighbouring runs."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ pure-ldp (Cormode, Maddock and Maple, 2021) and multi-freq-ldpy (Arcolezi et al.
 attribute after another. They count nothing for joint distributions, so they aggregate less than what we count.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Sequence
 from typing import Any

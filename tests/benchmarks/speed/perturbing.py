@@ -1,7 +1,5 @@
 """Comparisons of the client: reports of many users at once, and one report of one user from end to end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Comparisons of the solver: one evaluation of the EM map, and whole estimates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The table of what was measured, in the README of the benchmarks, made from the JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of `stream-ldp demo`, the README's first command."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """The demo's films: who has seen what, and what is said of a demo that is too short."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stream_ldp.cli.demo.films import Films

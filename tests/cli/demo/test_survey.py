@@ -1,7 +1,5 @@
 """The demo's survey: whose answers it draws from, and what is said where there is nothing to show."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import typer

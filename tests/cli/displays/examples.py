@@ -1,7 +1,5 @@
 """True numbers to compare the example answers with, and what a terminal would show."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 import numpy as np

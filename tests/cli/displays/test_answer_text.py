@@ -1,7 +1,5 @@
 """An answer as text: all that is needed to judge it, in a panel and on a line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

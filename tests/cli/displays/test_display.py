@@ -1,7 +1,5 @@
 """Which answers are current, what fits a terminal, and what JSON adds."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 from typing import Any

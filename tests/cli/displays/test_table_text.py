@@ -1,7 +1,5 @@
 """Tests of tables of answers as text."""
 
-from __future__ import annotations
-
 import json
 import re
 from io import StringIO

@@ -1,7 +1,5 @@
 """The grammar of `--vary`, and what a collection may leave to its table."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

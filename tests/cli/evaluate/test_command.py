@@ -1,7 +1,5 @@
 """`stream-ldp evaluate`: every kind by one grammar, and what is refused."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The table of a known population: what occurs in it, and its users as a collection has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A real PostgreSQL for tests."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

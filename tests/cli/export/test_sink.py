@@ -1,7 +1,5 @@
 """Rows in a real PostgreSQL: each once, also where the server or the exporter ends in between."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterator

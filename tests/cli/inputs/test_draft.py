@@ -1,7 +1,5 @@
 """The mechanism of a draft is the one that a plan finds best, at the epsilon that is wanted."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

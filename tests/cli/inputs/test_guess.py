@@ -1,7 +1,5 @@
 """What a table's columns are guessed to be, and which tables are refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

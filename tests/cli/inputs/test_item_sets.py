@@ -1,7 +1,5 @@
 """Sets of items on the lines of a file."""
 
-from __future__ import annotations
-
 import pytest
 
 from stream_ldp.cli.inputs.item_sets import items_of

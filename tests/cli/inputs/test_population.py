@@ -1,7 +1,5 @@
 """A table of records as a population: whom it holds, and which table is refused."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

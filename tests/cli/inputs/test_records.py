@@ -1,7 +1,5 @@
 """Records of a file or of standard input: what is read, what is wrong with a line, and when lines are handed on."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

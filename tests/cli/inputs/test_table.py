@@ -1,7 +1,5 @@
 """Tables in files, and the bins of their numbers."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The truth of a simulation: which users it is of, which answers it is compared with, and its file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

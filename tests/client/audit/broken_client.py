@@ -1,7 +1,5 @@
 """The Python client behind the protocol with one break, named by the only argument: what an audit has to find."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

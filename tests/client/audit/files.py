@@ -1,7 +1,5 @@
 """Collection files as the audit of clients reads them: as data of which every scalar is text."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

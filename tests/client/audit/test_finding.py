@@ -1,7 +1,5 @@
 """A finding has the first problem, or none."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """An honest reporter keeps all that the audit looks for, and one that does not is found by what it breaks."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import logging

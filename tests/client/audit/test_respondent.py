@@ -1,7 +1,5 @@
 """Honest reporters of item sets keep all that the audit looks for; tests/test_breaks.py has those that do not."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

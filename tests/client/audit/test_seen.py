@@ -1,7 +1,5 @@
 """What is seen of clients: the form of records, the bytes of the system, and what is logged."""
 
-from __future__ import annotations
-
 import logging
 import os
 

@@ -1,7 +1,5 @@
 """What is seen around the rows of a batch, and how two users' batches differ in it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

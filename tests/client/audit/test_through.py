@@ -1,7 +1,5 @@
 """The audit of clients in other languages: the Python client passes it as a process, and with a break it does not."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

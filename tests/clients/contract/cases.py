@@ -1,7 +1,5 @@
 """Collections, users and records of the golden vectors, and how a client is given them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

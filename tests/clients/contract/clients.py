@@ -1,7 +1,5 @@
 """The table of clients: a client in another language is a row here."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable

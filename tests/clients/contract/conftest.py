@@ -1,7 +1,5 @@
 """Each client runs in one process for all tests of a session."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Exact chances of a client's rows, found by giving it every sort of words that its noise may be made of."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

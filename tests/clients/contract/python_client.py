@@ -1,7 +1,5 @@
 """The client of this package behind the protocol of docs/clients/contract.md, as a module that is run."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

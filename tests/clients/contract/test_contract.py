@@ -1,7 +1,5 @@
 """What every client keeps to, in whatever language: see docs/clients/contract.md."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """A client of the brokers' administration."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

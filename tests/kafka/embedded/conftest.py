@@ -1,7 +1,5 @@
 """Simulate machines that lack Java or Maven."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

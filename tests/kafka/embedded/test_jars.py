@@ -1,7 +1,5 @@
 """Tests that Kafka's jars are fetched once and whole, or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests that the mock cluster does what the demo needs of a broker, on a machine without Java."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

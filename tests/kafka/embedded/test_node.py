@@ -1,7 +1,5 @@
 """Tests that the embedded broker keeps what it acknowledged, ends with its parent, and says why it cannot start."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess

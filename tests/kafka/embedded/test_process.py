@@ -1,7 +1,5 @@
 """The last output of a program is kept, on whichever stream it was written."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Users are allocated to questions in proportion to weights, exactly, and by their words alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A client's noise comes from the operating system, in bulk, unless another source is handed to it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import itertools

@@ -1,7 +1,5 @@
 """Tests of lanes: words that are compared bit by bit decide as whole ones do."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ What a bit's probability is, and what reports cost in privacy, is held in tests/
 bytes of the keyed words are held by golden vectors in tests/pipeline/test_wire.py.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

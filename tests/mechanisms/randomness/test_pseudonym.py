@@ -1,7 +1,5 @@
 """Tests of pseudonyms: one for each user, collection and period, that say nothing else."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

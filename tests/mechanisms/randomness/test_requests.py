@@ -1,7 +1,5 @@
 """A source whose requests pass one place answers all of them, and tells them apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

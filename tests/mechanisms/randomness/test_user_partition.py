@@ -1,7 +1,5 @@
 """Tests of the user partition: a user has one place in an epoch, as if at random, the same after every restart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

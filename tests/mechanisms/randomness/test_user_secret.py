@@ -1,7 +1,5 @@
 """Tests of the secret of a user, and of what follows from it."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Draw rows of many widths, and count them."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Tests of which statistics are sent together, and when."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Laws of the statistic of frequency oracles: merging and bytes."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np

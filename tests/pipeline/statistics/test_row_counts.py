@@ -1,7 +1,5 @@
 """Tests of the sufficient statistic: counting commutes with merging, and equal statistics have equal bytes."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

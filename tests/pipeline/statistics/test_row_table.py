@@ -1,7 +1,5 @@
 """Tables of narrow rows: the same counts as of distinct rows, and bytes that are read back unchanged."""
 
-from __future__ import annotations
-
 import struct
 
 import cramjam

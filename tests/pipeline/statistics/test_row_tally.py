@@ -1,7 +1,5 @@
 """A tally of rows: the same whatever the batches, in segments that fit a record."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """What is worth sending: all that is small, and of what is large, what is news."""
 
-from __future__ import annotations
-
 from stream_ldp.pipeline.statistics.sending import PATIENCE, SMALL_BYTES, Sending
 
 

@@ -1,7 +1,5 @@
 """A tally of sums: the same whatever the batches, and sent when it is worth sending."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """These tests audit the methods of collections of item sets, honest and broken."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

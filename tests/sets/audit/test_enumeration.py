@@ -1,7 +1,5 @@
 """The enumerated loss of whole item sets is the claimed one, and that of broken samplers is larger."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Methods keep their epsilons at their real width, and so do several users in one call."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The audit of repeated reports finds what they lose, and what a client that redraws or forgets gives away."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Example methods and reports for the tests of heavy hitters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of combining two estimates, as the papers say, item by item."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

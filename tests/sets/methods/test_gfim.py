@@ -1,7 +1,5 @@
 """Tests of GFIM, which splits epsilon or the users, and narrows the domain down to the finalists."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests of SVSM, which guesses itemsets from items, and lets other users count them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

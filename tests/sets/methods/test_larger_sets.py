@@ -1,7 +1,5 @@
 """Tests of what is known and said of sets that are larger than the padding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

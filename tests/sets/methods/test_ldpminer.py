@@ -1,7 +1,5 @@
 """Tests of LDPMiner, which asks all users twice, with half of epsilon each time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

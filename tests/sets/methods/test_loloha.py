@@ -1,7 +1,5 @@
 """LOLOHA as a method: one phase, which memoises."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the promises that every method in the table makes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

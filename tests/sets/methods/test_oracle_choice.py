@@ -1,7 +1,5 @@
 """Tests of the choice of oracle: it has the least variance, and spends all of epsilon on a set."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

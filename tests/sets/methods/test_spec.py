@@ -1,7 +1,5 @@
 """Tests of the options of methods: which are refused, in which words, and where in the file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

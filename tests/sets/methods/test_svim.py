@@ -1,7 +1,5 @@
 """Tests of SVIM, which learns how many candidates sets hold, and pads to that."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

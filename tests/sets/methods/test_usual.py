@@ -1,7 +1,5 @@
 """A collection of item sets whose file names no method has the usual one, which asks for the size of sets."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

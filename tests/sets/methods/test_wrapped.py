@@ -1,7 +1,5 @@
 """A method that wraps another one has its name, items and k, and shares that lie alike within a part of the users."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,7 @@
 """The experiment of all evaluations: draw users, let them report, solve and compare, again and again."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

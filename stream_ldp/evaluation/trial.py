@@ -1,5 +1,7 @@
 """One trial of an evaluation, and what a kind of collection measures in it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar

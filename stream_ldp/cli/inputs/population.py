@@ -1,5 +1,7 @@
 """Read a population to simulate from a table whose columns are attributes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

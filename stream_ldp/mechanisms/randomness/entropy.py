@@ -6,6 +6,8 @@ exact output distribution of every mechanism is found by playing all outcomes of
 probabilities (`stream_ldp.audit.enumerate`).
 """
 
+from __future__ import annotations
+
 import math
 import os
 from abc import ABC, abstractmethod

@@ -1,21 +1,13 @@
 """Gather reports into batches, as a pure state machine: time and randomness are arguments."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_ldp.mechanisms import random_order, random_words
+from stream_ldp.collection import Collection, Window
+from stream_ldp.mechanisms import Entropy, random_order, random_words
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.pipeline.wire import HEADER_BYTES, Batch
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.collection import Collection, Window
-    from stream_ldp.mechanisms import Entropy
 
 #: A broker takes records of 2^20 bytes by default; the rest is for the record's own overhead.
 MAX_BATCH_BYTES = 1_000_000

@@ -1,20 +1,15 @@
 """Draw answers with matplotlib: bars of one window, lines over several, each with its interval."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import imported
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.answer import Answer
+from stream_ldp.pipeline.cells import Cell
 
 #: The most cells of a figure: more lines cannot be distinguished.
 MAX_CELLS = 8

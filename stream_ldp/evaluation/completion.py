@@ -1,16 +1,11 @@
 """What the document of a collection may leave to the table that it is evaluated on."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from stream_ldp.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream_ldp.evaluation.trial import KnownTable
+from stream_ldp.evaluation.trial import KnownTable
 
 #: The keys that say what an attribute may be.
 _DOMAINS = ("values", "bins", "range", "candidates")

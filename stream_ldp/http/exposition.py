@@ -1,14 +1,8 @@
 """Answer Prometheus."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from aiohttp import web
+from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
-
-if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
 
 
 def exposition(registry: CollectorRegistry, request: web.BaseRequest) -> web.Response:

@@ -1,15 +1,11 @@
 """The token that a port may want of each request."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hmac
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from aiohttp import web
+from aiohttp import web
 
 #: Lets a browser ask for a name and the password.
 _BASIC = 'Basic realm="stream-ldp", charset="UTF-8"'

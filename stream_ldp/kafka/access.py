@@ -1,20 +1,14 @@
 """What each kind of user may do on a cluster with access rules: enough, and no more."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from stream_ldp.collection import Collection, Topics
 from stream_ldp.collection.synthesis import topics_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from stream_ldp.collection import Collection, Topics
-    from stream_ldp.kafka.group_names import GroupNames
-    from stream_ldp.kafka.settings import Settings
-    from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.kafka.group_names import GroupNames
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames
 
 
 class Role(StrEnum):

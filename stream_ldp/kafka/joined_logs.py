@@ -1,14 +1,10 @@
 """Read several logs as one, in the order in which their records come."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.log import LogReader
 
 
 class JoinedLogs:

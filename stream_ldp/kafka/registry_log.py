@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from collections.abc import Collection as Container
 from functools import partial
-from typing import TYPE_CHECKING
 
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.registry import REMOVED, TIMEOUT_SECONDS, Registration, RegistryError, require_registry
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.printable import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection as Container
-
-    from stream_ldp.kafka.settings import Settings
 
 log = logging.getLogger(__name__)
 

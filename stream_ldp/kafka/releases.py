@@ -4,19 +4,13 @@ A commit of a partition says that records before its offset are passed over, eve
 commits outlast restarts, can be made while workers run, and change no topic.
 """
 
-from __future__ import annotations
+from aiokafka import TopicPartition
 
-from typing import TYPE_CHECKING
-
+from stream_ldp.collection import Collection
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.merge_commits import merge_places
 from stream_ldp.kafka.offsets import unsubscribed
-
-if TYPE_CHECKING:
-    from aiokafka import TopicPartition
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.cluster import Cluster
-    from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings import Settings
 
 
 async def release(settings: Settings, collection: Collection) -> dict[str, int]:

@@ -8,11 +8,10 @@ fenced producers as a worker has collections need the connections of one.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from aiokafka import AIOKafkaProducer
-    from aiokafka.client import AIOKafkaClient
+from aiokafka import AIOKafkaProducer
+from aiokafka.client import AIOKafkaClient
 
 
 class SharedClient:

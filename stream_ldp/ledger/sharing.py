@@ -1,18 +1,13 @@
 """The most that reports of several permanent responses may have cost: which was shown how often is not known."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.mechanisms import ReportCost
 from stream_ldp.mechanisms.privacy_loss import round_up
-
-if TYPE_CHECKING:
-    from stream_ldp.mechanisms import ReportCost
 
 #: Reports of one response that are distinguished; one that was shown more often is charged its lifetime cost. So a
 #: charge takes a millisecond for a few values. A loss that takes more reports to grow is that of reports that cost

@@ -13,21 +13,15 @@ latter from a user who has that value. `python -m tests.benchmarks.poisoning` pr
 is flagged.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.plausibility import BATCH_FALSE_ALARM, MIN_EXPECTED, PlausibilityTest, compared
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.support import Support
+from stream_ldp.mechanisms.support import Support
 
 #: Size of a batch's score that honest reports exceed with probability `BATCH_FALSE_ALARM` at most: the x at which
 #: 2 exp(-x^2 / 2) is that probability.

@@ -6,14 +6,8 @@ that closed panes without the partition are on the log by then. So its watermark
 those panes is late. Were it counted, its window might have been answered already, and it would vanish.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from stream_ldp.pipeline.partials import Watermark
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.partials import Watermark
 
 #: The latest generation that is believed: generations are times of day in milliseconds, far below. A forged one near
 #: the end of 64 bits would leave none to the next owner.

@@ -1,15 +1,10 @@
 """What regions have sent for windows that were answered without them: counted, since it is in no final."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream_ldp.pipeline.partials import Partial
-    from stream_ldp.pipeline.source import Source
+from stream_ldp.pipeline.partials import Partial
+from stream_ldp.pipeline.source import Source
 
 #: Statistics that are remembered, so that a partial which replaces an earlier one counts what it adds alone.
 _REMEMBERED = 10_000

@@ -1,19 +1,14 @@
 """The places on the logs from which a merge can be rebuilt: no earlier record is needed for what is still open."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from stream_ldp.collection import Collection
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.collection import Collection
 
 #: Bytes of the digest of a collection's file, which two versions of one file have in common by chance alone.
 _DIGEST_BYTES = 8

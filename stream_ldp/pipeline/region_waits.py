@@ -5,18 +5,12 @@ The decision depends on clocks, so it is written to the log before anything foll
 what it has not closed itself by then, as the log has it.
 """
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
-
+from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import CutOff
 from stream_ldp.pipeline.verdicts import NEVER
 from stream_ldp.pipeline.windows import panes_closed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream_ldp.pipeline.merging import Merge
 
 
 class RegionWaits:

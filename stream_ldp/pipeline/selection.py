@@ -1,18 +1,13 @@
 """What of an answer is wanted: all its cells, those of some attributes, or the users between some numbers."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from stream_ldp.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.answer import Answer
+from stream_ldp.pipeline.cells import Cell
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,16 +3,11 @@
 Time is measured by the caller: a `Timer` does some work and says how long it took.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from stream_ldp.collection import Collection
 from stream_ldp.pipeline.provisionals import SHARE
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Collection
 
 #: Does some work, and returns the seconds that it took.
 Timer = Callable[[Callable[[], object]], float]

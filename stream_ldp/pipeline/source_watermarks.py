@@ -4,17 +4,12 @@ A region that is behind others can be left out of panes, by a record on the log:
 `stream_ldp.pipeline.partials.CutOff`. What it had sent by then is all that counts of it there.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from stream_ldp.pipeline.partials import CutOff, Watermark
 from stream_ldp.pipeline.topic_identity import UNASKED
 from stream_ldp.pipeline.verdicts import NEVER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stream_ldp.pipeline.partials import CutOff, Watermark
 
 
 class _Mark(NamedTuple):

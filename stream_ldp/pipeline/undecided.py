@@ -1,18 +1,12 @@
 """Undecided windows: those that hold reports and have no final answer yet."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from stream_ldp.collection import Series, Window
 from stream_ldp.pipeline.windows import windows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream_ldp.collection import Series, Window
 
 
 class UndecidedWindows:

@@ -4,19 +4,15 @@ It has the keys of every kind of collection, and the form of their values. What 
 that an estimate names attributes which exist, the parser alone can say.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
+from pydantic_core import core_schema
 
 from stream_ldp.collection import located
 from stream_ldp.kinds import KINDS
 from stream_ldp.schemas.dialect import fields_of, summary_of, without_prefixes
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic_core import core_schema
 
 #: Version of the schema: it rises when a file that was right is no longer.
 COLLECTION_FILE_VERSION = 1

@@ -1,13 +1,10 @@
 """How our schemas are written: with keywords of older drafts of JSON Schema alone, and described by docstrings."""
 
-from __future__ import annotations
-
 import inspect
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from pydantic import BaseModel
 
 
 def without_prefixes(schema: Any) -> Any:

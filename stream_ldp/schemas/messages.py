@@ -1,19 +1,15 @@
 """The JSON Schemas of the messages that have a schema version: answers, rounds and synthetic records."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
 from stream_ldp.kinds import KINDS, chunk_class
 from stream_ldp.schemas import FOLDER
 from stream_ldp.schemas.dialect import fields_of, summary_of, without_prefixes
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic_core import core_schema
 
 _ALL: tuple[type[BaseModel], ...] = (
     *dict.fromkeys(message for kind in KINDS.values() for message in (kind.answer, *kind.messages)),

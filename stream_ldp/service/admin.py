@@ -3,12 +3,11 @@
 It has a thread of its own. Each request takes some turns of an event loop, and a busy worker's turns are long.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Coroutine, Sequence
+from typing import Any, Protocol, TypeVar
 
 from aiohttp import web
 
@@ -17,11 +16,7 @@ from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port
 from stream_ldp.http.routes import Routes
 from stream_ldp.http.token import Token
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
-
-    from stream_ldp.service.metrics import Metrics
+from stream_ldp.service.metrics import Metrics
 
 T = TypeVar("T")
 

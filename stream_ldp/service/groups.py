@@ -1,14 +1,9 @@
 """Find the consumer groups that workers of earlier collections have left behind."""
 
-from __future__ import annotations
+from collections.abc import Collection as Container
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection as Container
-
-    from stream_ldp.kafka.cluster import Cluster
-    from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.settings import Settings
 
 
 async def groups_left_behind(cluster: Cluster, settings: Settings, known: Container[str]) -> list[str]:

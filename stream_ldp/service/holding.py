@@ -1,20 +1,15 @@
 """Watch what holds the finals of a collection back, until an operator releases it."""
 
-from __future__ import annotations
-
 import logging
 import time
-from typing import TYPE_CHECKING
 
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.releases import released
-
-if TYPE_CHECKING:
-    from stream_ldp.kafka.cluster import Cluster
-    from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.merging import Merge
-    from stream_ldp.pipeline.quarantine import Quarantine, Unread, Unsolved
-    from stream_ldp.service.metrics import MergeMetrics
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.quarantine import Quarantine, Unread, Unsolved
+from stream_ldp.service.metrics import MergeMetrics
 
 log = logging.getLogger(__name__)
 

@@ -1,30 +1,25 @@
 """Merge partials into answers, for the collections whose partials this worker owns."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from mode import Service
 
+from stream_ldp.collection import Collection
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.fenced_producer import ExclusiveWriter
+from stream_ldp.kafka.producer import Producer
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.service.collection_merger import CollectionMerger
+from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.solver import Solver
 from stream_ldp.service.standstill import LOOK_SECONDS, look
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.cluster import Cluster
-    from stream_ldp.kafka.fenced_producer import ExclusiveWriter
-    from stream_ldp.kafka.producer import Producer
-    from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.quarantine import LogEntry
-    from stream_ldp.service.metrics import Metrics
 
 log = logging.getLogger(__name__)
 

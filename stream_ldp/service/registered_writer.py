@@ -1,16 +1,10 @@
 """Write the finals of a collection only as long as it is the registered one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from stream_ldp.errors import StreamLDPError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from stream_ldp.kafka.fenced_producer import ExclusiveWriter
-    from stream_ldp.kafka.producer import Record
+from stream_ldp.kafka.fenced_producer import ExclusiveWriter
+from stream_ldp.kafka.producer import Record
 
 
 class Superseded(StreamLDPError, RuntimeError):

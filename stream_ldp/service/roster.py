@@ -12,39 +12,33 @@ beside the new one:
 Finals are kept apart by the fence of their topic, in the same way (`stream_ldp.service.registered_writer`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
+from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 from mode import Service
 
+from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.fenced_producer import ExclusiveWriter
 from stream_ldp.kafka.patience import is_of_the_environment, patiently
+from stream_ldp.kafka.producer import Producer
+from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.registry_log import RegistryLog
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import collection_of_document, load_solver
 from stream_ldp.service.ingest import Ingest
+from stream_ldp.service.merger import Merger
+from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.preflight import check_fences, check_topics
 from stream_ldp.service.registered_writer import RegisteredWriter, Superseded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from aiokafka.admin import AIOKafkaAdminClient
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.fenced_producer import ExclusiveWriter
-    from stream_ldp.kafka.producer import Producer
-    from stream_ldp.kafka.registry import Registration
-    from stream_ldp.kafka.settings import Settings
-    from stream_ldp.service.merger import Merger
-    from stream_ldp.service.metrics import Metrics
-    from stream_ldp.service.reports_group import ReportsGroup
+from stream_ldp.service.reports_group import ReportsGroup
 
 log = logging.getLogger(__name__)
 

@@ -4,25 +4,20 @@ Threads suffice: NumPy and scikit-learn release the interpreter's lock in all th
 within 100 ms (p99) while wide estimates are solved: see `python -m tests.benchmarks.liveness`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from stream_ldp.collection import Collection
 from stream_ldp.pipeline.solve_queue import Job, SolveQueue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.window_task import WindowTask
-    from stream_ldp.service.metrics import SolveMetrics
+from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.service.metrics import SolveMetrics
 
 T = TypeVar("T")
 

@@ -1,14 +1,9 @@
 """Which topics of a collection have been deleted under its workers, and what to do about it."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from stream_ldp.pipeline.topic_identity import TopicIdentity
+from stream_ldp.pipeline.topic_identity import TopicIdentity
 
 log = logging.getLogger(__name__)
 

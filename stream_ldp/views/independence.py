@@ -7,22 +7,16 @@ uniform. With one variance for all, 6 x 8 independent values, one with four fift
 in half of the windows.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.simplex import on_simplex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.views.fitting import Fit
-    from stream_ldp.views.tables import Told
+from stream_ldp.views.fitting import Fit
+from stream_ldp.views.tables import Told
 
 
 class Dependence(NamedTuple):

@@ -8,22 +8,16 @@ what both differ by beyond their noise (empirical Bayes). They are put together 
 counts as noise.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.views.strength import learnt, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.views.tables import MarginalTables
+from stream_ldp.views.tables import MarginalTables
 
 #: Points of a line that a mean along it is taken over, and the standard errors to either side that they reach: so
 #: many put the mean off by less than 0.05 standard errors.

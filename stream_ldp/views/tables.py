@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import FrequencyOracle
+from stream_ldp.pipeline.curve import Curve
 from stream_ldp.questions.answers import gathered
+from stream_ldp.questions.questions import QuestionSet
 from stream_ldp.views.variance import contrast_noise, contrast_variance, marginal_covariance
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.curve import Curve
-    from stream_ldp.questions.questions import QuestionSet
 
 #: Least sum of the variances of the cells of a number: where nothing is uncertain, nothing is divided by 0.
 _LEAST_VARIANCE = 1e-12

@@ -1,14 +1,13 @@
 """Play the demo's collection of records: a sensitive question of a real survey."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.failure import fail
@@ -16,14 +15,10 @@ from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter, now_ms
 from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import load_collection
 from stream_ldp.mechanisms import OSEntropy
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.cells import CellKey
+from stream_ldp.pipeline.cells import CellKey
 
 _TICK_SECONDS = 0.1
 

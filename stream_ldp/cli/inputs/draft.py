@@ -1,14 +1,16 @@
 """Draft a collection file for attributes that were guessed: its mechanism is the one that a plan finds best."""
 
-from __future__ import annotations
-
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
+from stream_ldp.cli.inputs.guess import Guess
+from stream_ldp.collection import Collection
 from stream_ldp.errors import ParameterError
 from stream_ldp.evaluation.experiment import DISTANCE
 from stream_ldp.evaluation.prediction import predictions
@@ -16,13 +18,6 @@ from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.mechanisms.privacy_loss import shown_guess
 from stream_ldp.steps import steps
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from stream_ldp.cli.inputs.guess import Guess
-    from stream_ldp.collection import Collection
 
 #: The most attributes, and cells, whose joint distribution a draft asks for. Attributes share epsilon: each of more
 #: is hidden so well that a joint has errors as large as itself.

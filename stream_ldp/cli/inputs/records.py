@@ -1,22 +1,17 @@
 """Read records from text: lines of CSV or of JSON, one record each."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import json
 import threading
+from collections.abc import AsyncGenerator, Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import DataError
 from stream_ldp.quantity import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable
-
-    from stream_ldp.collection.records import CollectionOfRecords
 
 _READ_BYTES = 65_536
 #: The most reads that may wait for the reports before them to leave.

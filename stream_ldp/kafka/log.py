@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
 
 #: A final answer is written in a transaction: of one that was not completed, another worker has written the final.
-ISOLATION = "read_committed"
+#: Reports count as soon as they are on the log: a client's open transaction would hold up those of all others.
+COMMITTED, AS_WRITTEN = "read_committed", "read_uncommitted"
 
 #: Longest wait, in milliseconds, for records of a log that is read to its end.
 POLL_MS = 200
@@ -70,13 +71,16 @@ class LogReader:
         partition: int = 0,
         group: str | None = None,
         from_beginning: bool = True,
+        isolation: str = COMMITTED,
         most_expanded: int = MAX_EXPANDED_BYTES,
     ) -> None:
         """Prepare for one partition.
 
         from_beginning: begin with the oldest record, not with the next one; a group does so only the first time.
+        isolation: COMMITTED, or AS_WRITTEN to read what is in transactions that were not completed, too.
         most_expanded: bytes to which a compressed batch may expand; see `Turn`.
         """
+        self._isolation = isolation
         self._partition = TopicPartition(topic, partition)
         self._settings = settings
         self._group = group
@@ -101,7 +105,7 @@ class LogReader:
             most_expanded=self._most_expanded,
             group_id=self._group,
             auto_offset_reset="earliest" if self._from_beginning else "latest",
-            isolation_level=ISOLATION,
+            isolation_level=self._isolation,
         )
         try:
             await self._consumer.start()

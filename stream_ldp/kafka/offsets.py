@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aiokafka.errors import TopicAuthorizationFailedError
 
 from stream_ldp.kafka.consumer import SturdyConsumer
-from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.log import AS_WRITTEN, LogReader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -50,7 +50,7 @@ async def bounds_of(settings: Settings, places: Sequence[TopicPartition]) -> dic
 async def offsets_since(
     settings: Settings, times_ms: Mapping[TopicPartition, int], *, ends: Mapping[TopicPartition, int] | None = None
 ) -> dict[TopicPartition, int]:
-    """Return the offset of the first record of each partition that was written at a time or later.
+    """Return the offset of the first record of each partition of reports that was written at a time or later.
 
     times_ms: the time for each partition, in milliseconds since 1970-01-01 UTC.
     ends: where a record has to come before; the ends of the partitions by default. Where none does, it is the end.
@@ -60,7 +60,8 @@ async def offsets_since(
     """
     found = {}
     for place, time_ms in times_ms.items():
-        async with LogReader(place.topic, partition=place.partition, settings=settings) as reader:
+        log = LogReader(place.topic, partition=place.partition, settings=settings, isolation=AS_WRITTEN)
+        async with log as reader:
             found[place] = await reader.seek_since(time_ms, end=None if ends is None else ends[place])
     return found
 

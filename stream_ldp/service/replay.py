@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
-from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.log import AS_WRITTEN, LogReader
 from stream_ldp.kafka.topics import absent
 from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import KINDS, kind_of
@@ -222,7 +222,13 @@ async def _recounted(
     gone = None
     for partition in partitions:
         gone = gone or await _gone(topic, partition, since_ms=recount.appended_from_ms, settings=settings)
-        log = LogReader(topic, partition=partition, settings=settings, most_expanded=MAX_EXPANDED_REPORTS_BYTES)
+        log = LogReader(
+            topic,
+            partition=partition,
+            settings=settings,
+            isolation=AS_WRITTEN,
+            most_expanded=MAX_EXPANDED_REPORTS_BYTES,
+        )
         async with log.opened(since_ms=recount.appended_from_ms) as reader:
             async for records in reader.turns_to_end():
                 recount.add(

@@ -21,6 +21,7 @@ from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_series import STATISTIC
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.service.replay import compare
 from stream_ldp.strings.collection import StringCollection
 from tests.kafka.unreadable_batch import append
 from tests.service.harness import JointDeployment, batches
@@ -87,13 +88,26 @@ async def test_a_transaction_on_the_topic_of_reports_keeps_no_window_open(
         # Reports count when they are on the log: an open transaction would otherwise stop all that come behind it.
         await deployment.finals_of(10, within=45.0)
         assert worker.process.poll() is None
+    for final in await deployment.finals():
+        found = await compare(deployment.collection, settings=deployment.settings, window_ms=final.window.start_ms)
+        assert [each.differences for each in found] == [()]
+
+
+#: What the header of a batch may say that is not so: of its times, of its producer, and in bits without a meaning.
+LIES: tuple[dict[str, Any], ...] = (
+    {"first_ms": 1, "largest_ms": 2**62},
+    {"first_ms": -(2**62), "largest_ms": -1},
+    {"producer_id": 0, "producer_epoch": 2**15 - 1, "sequence": 2**31 - 1},
+    {"attributes": 0x40},
+    {"attributes": 0xFF00},
+)
 
 
 async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighbours_count(
     deployment: JointDeployment, kafka: EmbeddedKafka
 ) -> None:
     topic = deployment.names.reports("survey")
-    values = batches_of_now(deployment, 9, reports=1)
+    values = batches_of_now(deployment, 9 + len(LIES), reports=1)
     async with AIOKafkaProducer(**deployment.settings.client_options()) as producer:
         # In one record batch: a good record, one with a header whose name is not UTF-8, a good one.
         await append(producer, TopicPartition(topic, 0), values[:3], spoiled={1})
@@ -101,12 +115,14 @@ async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighb
             await producer.send_and_wait(topic, value, partition=1)
         # Offsets that brokers do not check: from the second record on, those of reports that others send next.
         await append(producer, TopicPartition(topic, 0), [b"", b"", b""], offsets=[0, 2, 4])
+        for value, lie in zip(values[9:], LIES, strict=True):
+            await append(producer, TopicPartition(topic, 0), [value], **lie)
         damage(kafka.data / "log" / f"{topic}-1", values[4])
         with deployment.worker() as worker:
             await worker.ready()
-            for number, value in enumerate(values[6:]):
+            for number, value in enumerate(values[6:9]):
                 await producer.send_and_wait(topic, value, partition=number % 2)
-            await deployment.finals_of(7)
+            await deployment.finals_of(7 + len(LIES))
             _, metrics = await worker.get("/metrics")
     letters = await deployment.records(deployment.names.dead_letters("survey"))
     told = {

@@ -18,7 +18,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.record_description import time_text
-from stream_ldp.cli.running import run_operation
+from stream_ldp.cli.running import run_client
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import Cluster
@@ -61,7 +61,7 @@ def list_(
 
     What a batch holds is not shown.
     """
-    run_operation(_list(settings, file, reasons=frozenset(reason or Reason), newest=newest, as_json=as_json))
+    run_client(_list(settings, file, reasons=frozenset(reason or Reason), newest=newest, as_json=as_json))
 
 
 @app.command(epilog=example("dead-letters replay survey.yaml --reason retired"))
@@ -90,7 +90,7 @@ def replay(
             f"what can be mended is {', '.join(each for each in Reason if each.curable)}",
             code=2,
         )
-    run_operation(_replay(settings, file, reasons=frozenset(reason), hopeless=hopeless, dry_run=dry_run))
+    run_client(_replay(settings, file, reasons=frozenset(reason), hopeless=hopeless, dry_run=dry_run))
 
 
 async def _list(settings: Settings, file: str, *, reasons: frozenset[Reason], newest: int, as_json: bool) -> None:

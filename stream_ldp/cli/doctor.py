@@ -14,7 +14,7 @@ from stream_ldp.cli.arguments import CollectionsOrNames
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
-from stream_ldp.cli.running import run_operation
+from stream_ldp.cli.running import run_client
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.access import Operation
@@ -57,7 +57,7 @@ def doctor(
 
     The exit status is 1 if there is a problem. Warnings, and checks that would have to write, leave it 0.
     """
-    run_operation(_doctor(settings, files, as_json=as_json))
+    run_client(_doctor(settings, files, as_json=as_json))
 
 
 async def _doctor(settings: Settings, given: Sequence[str], *, as_json: bool) -> None:

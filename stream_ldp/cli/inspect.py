@@ -16,7 +16,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.record_description import describe, time_text
-from stream_ldp.cli.running import run_operation
+from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.offsets import bounds_of, read_record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.settings import Settings
@@ -51,7 +51,7 @@ def collection(file: CollectionOrName, *, as_json: AsJson = False, settings: Set
 
     It reads what workers have written, and neither disturbs nor needs a running one.
     """
-    run_operation(_collection(settings, file, as_json=as_json))
+    run_client(_collection(settings, file, as_json=as_json))
 
 
 @app.command(epilog=example("inspect record survey.yaml --topic reports --offset -1"))
@@ -81,7 +81,7 @@ def record(
 
     What reports say is not shown. Logs and alerts name the topic, the partition and the offset.
     """
-    run_operation(_record(settings, file, topic, partition, offset, as_json=as_json))
+    run_client(_record(settings, file, topic, partition, offset, as_json=as_json))
 
 
 async def _collection(settings: Settings, file: str, *, as_json: bool) -> None:

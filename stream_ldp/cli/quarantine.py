@@ -10,7 +10,7 @@ from stream_ldp.cli.commands import example
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
-from stream_ldp.cli.running import run_operation
+from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.releases import release as release_all
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.service.preflight import preflight
@@ -26,7 +26,7 @@ SETTINGS = (*TOPICS, "group")
 @with_settings(SETTINGS)
 def list_(files: CollectionsOrNames, *, settings: Settings) -> None:
     """List the records of the partials and answers topics that cannot be read, and those that hold finals back."""
-    run_operation(_list(settings, files))
+    run_client(_list(settings, files))
 
 
 @app.command(epilog=example("quarantine release survey.yaml"))
@@ -48,7 +48,7 @@ def release(
 
     The finals may then lack reports. Running workers go on within seconds; nothing has to be started again.
     """
-    run_operation(_release(settings, files, unsolved=unsolved))
+    run_client(_release(settings, files, unsolved=unsolved))
 
 
 async def _list(settings: Settings, given: Sequence[str]) -> None:

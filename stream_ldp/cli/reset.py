@@ -16,7 +16,7 @@ from stream_ldp.cli.commands import example
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
-from stream_ldp.cli.running import run_operation
+from stream_ldp.cli.running import run_client
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS, Cluster
 from stream_ldp.kafka.offsets import offsets_since
@@ -48,7 +48,7 @@ def groups(*, yes: Yes = False, settings: Settings) -> None:
 
     Only groups under the workers' own prefix that have no member are deleted, with the positions that they hold.
     """
-    run_operation(_groups(settings, yes=yes))
+    run_client(_groups(settings, yes=yes))
 
 
 @app.command(epilog=example("reset position survey.yaml --since 1d"))
@@ -75,7 +75,7 @@ def position(
     they are; `replay` computes one again beside it. No worker may be running: the group that counts takes no commit
     from outside meanwhile.
     """
-    run_operation(_position(settings, file, int(since.timestamp() * 1_000), yes=yes))
+    run_client(_position(settings, file, int(since.timestamp() * 1_000), yes=yes))
 
 
 @app.command(epilog=example("reset topics survey.yaml"))
@@ -86,7 +86,7 @@ def topics(file: CollectionFile, *, yes: Yes = False, settings: Settings) -> Non
     The name stays in the registry, and its partial counts stay on the shared topic until they expire. No worker of
     the collection may be running.
     """
-    run_operation(_topics(settings, file, yes=yes))
+    run_client(_topics(settings, file, yes=yes))
 
 
 async def _groups(settings: Settings, *, yes: bool) -> None:

@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import logging
 import math
+import re
 import signal
+import time
 from typing import TYPE_CHECKING
 
 from aiokafka.errors import KafkaError
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
     from stream_ldp.ledger.ledger_file import PrivacyLedger
 
     LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+
+log = logging.getLogger(__name__)
+
+#: Seconds that an outage lasts until it is said, and until it is said again.
+OUTAGE_SECONDS, AGAIN_SECONDS = 3.0, 60.0
 
 
 def run(work: Coroutine[None, None, None], *, loop: LoopFactory | None = None) -> None:
@@ -35,17 +42,42 @@ def run(work: Coroutine[None, None, None], *, loop: LoopFactory | None = None) -
 
 
 def run_client(work: Coroutine[None, None, None], *, loop: LoopFactory | None = None) -> None:
-    """Run the work of a command that produces or consumes; see `run`."""
-    # aiokafka would repeat, many times a second, what the client says once.
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
-    run(work, loop=loop)
+    """Run the work of a command that is a client of the brokers; see `run`."""
+    lines, outage = logging.getLogger("aiokafka"), _OutageLine()
+    lines.setLevel(logging.ERROR)
+    lines.addHandler(outage)
+    lines.propagate = False
+    try:
+        run(work, loop=loop)
+    finally:
+        lines.setLevel(logging.CRITICAL)
+        lines.removeHandler(outage)
+        lines.propagate = True
 
 
-def run_operation(work: Coroutine[None, None, None]) -> None:
-    """Run the work of a command that looks after topics; see `run`."""
-    # aiokafka warns of every attempt that it will repeat; a final failure is raised.
-    logging.getLogger("aiokafka").setLevel(logging.ERROR)
-    run(work)
+class _OutageLine(logging.Handler):
+    """A handler that has one line for an outage, once a minute: aiokafka writes dozens a second, and tries again.
+
+    A failure that does not last is not worth a line, and one that ends the command is raised.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._failed_at = self._due_at = -math.inf
+
+    def emit(self, record: logging.LogRecord) -> None:
+        failed = [each for each in record.args or () if isinstance(each, OSError)]
+        if not failed:
+            return
+        now = time.monotonic()
+        if now > self._failed_at + OUTAGE_SECONDS:
+            self._due_at = now + OUTAGE_SECONDS
+        self._failed_at = now
+        if now >= self._due_at:
+            self._due_at = now + AGAIN_SECONDS
+            # As asyncio has it: Connect call failed ('127.0.0.1', 9092).
+            place = re.search(r"\('([^']+)', (\d+)", str(failed[0]))
+            log.warning("cannot reach %s; trying again", "the brokers" if place is None else ":".join(place.groups()))
 
 
 def quick_loop() -> LoopFactory | None:

@@ -16,7 +16,7 @@ from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
-from stream_ldp.cli.running import run_operation
+from stream_ldp.cli.running import run_client
 from stream_ldp.collection import Collection, CollectionError
 from stream_ldp.kafka.access import Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
@@ -54,14 +54,14 @@ def create(
     unsuitable. A registered collection may change its windows and estimates, but not the meaning of its reports:
     workers without a file pause it meanwhile, others have to be stopped first. One that is retired is served again.
     """
-    run_operation(_create(settings, load_collections(files), partitions, replication))
+    run_client(_create(settings, load_collections(files), partitions, replication))
 
 
 @app.command(name="list", epilog=example("topics list survey.yaml"))
 @with_settings(TOPICS)
 def list_(files: CollectionFiles, *, settings: Settings) -> None:
     """Show the topics that the collections need and those that exist; fail if a worker could not start with them."""
-    run_operation(_list(settings, load_collections(files)))
+    run_client(_list(settings, load_collections(files)))
 
 
 @app.command(epilog=example("topics retire care-survey"))
@@ -77,14 +77,14 @@ def retire(
     again, and then `dead-letters replay` sends the letters again. A name whose registration this release cannot read,
     so that its workers cannot serve it, is removed from the registry.
     """
-    run_operation(_retire(settings, names))
+    run_client(_retire(settings, names))
 
 
 @app.command(epilog=example("topics registry"))
 @with_settings(TOPICS)
 def registry(*, settings: Settings) -> None:
     """Show the collections that are registered, and whether they are served."""
-    run_operation(_registry(settings))
+    run_client(_registry(settings))
 
 
 @app.command(epilog=example("topics acls survey.yaml --role worker --principal User:worker"))

@@ -8,12 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
 from aiokafka.errors import KafkaTimeoutError
 
-from stream_ldp.cli.running import quick_loop, run, run_client, run_operation
+from stream_ldp.cli import running
+from stream_ldp.cli.running import quick_loop, run, run_client
 from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import load_collection
@@ -83,7 +85,7 @@ async def test_sigterm_ends_a_simulation_with_a_summary(settings: Settings, tmp_
     assert errors == ""
 
 
-@pytest.mark.parametrize("how", [run, run_client, run_operation])
+@pytest.mark.parametrize("how", [run, run_client])
 def test_an_error_of_the_brokers_ends_the_command_with_one_line(
     how: Callable[[Coroutine[None, None, None]], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +102,29 @@ def test_an_error_of_the_brokers_ends_the_command_with_one_line(
         logger.setLevel(level)
     (line,) = capsys.readouterr().err.splitlines()
     assert line == "the brokers returned an error: KafkaTimeoutError: nobody answers"
+
+
+def test_an_outage_is_one_line_a_minute_and_what_passes_at_once_is_none(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: now))
+    lines = logging.getLogger("aiokafka")
+
+    async def fail(seconds: int) -> None:
+        nonlocal now
+        for _ in range(10 * seconds):
+            now += 0.1
+            refused = ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 9092)")
+            lines.error("Unable connect to node with id %s: %s", 1, refused)
+            lines.error("Unable to update metadata from %s", [1])
+
+    for _ in range(3):
+        run_client(fail(2))
+        now += 10
+    assert caplog.messages == []
+    run_client(fail(120))
+    assert caplog.messages == ["cannot reach 127.0.0.1:9092; trying again"] * 2
 
 
 def test_a_server_runs_on_uvloop_where_it_is_installed_and_on_asyncios_loop_elsewhere(

@@ -26,6 +26,7 @@ from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.origins import origin_of
 from stream_ldp.http.port import Port
 from stream_ldp.http.proxies import Proxies
+from stream_ldp.http.token import Tokens
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import shared_secret
 from stream_ldp.kafka.tracing import begin_tracing, end_tracing
@@ -119,9 +120,9 @@ def _origins(given: Iterable[str]) -> frozenset[str]:
     return frozenset(each for each in found.values() if each is not None)
 
 
-def _tokens(file: Path | None) -> frozenset[str]:
+def _tokens(file: Path | None) -> Tokens:
     if file is None:
-        return frozenset()
+        return Tokens()
     _require_kept(file, "--tokens-file")
     try:
         with text_of(file) as lines:
@@ -130,7 +131,7 @@ def _tokens(file: Path | None) -> frozenset[str]:
         fail(f"--tokens-file {error}", code=2)
     if not found:
         fail(f"--tokens-file {file} holds no token, so nobody could come in", code=2)
-    return found
+    return Tokens.of(*found)
 
 
 def _require_kept(file: Path, option: str) -> None:

@@ -19,7 +19,6 @@ import asyncio
 import logging
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from aiohttp import hdrs, web
@@ -35,6 +34,7 @@ from stream_ldp.http.origins import origin_of
 from stream_ldp.http.quota import Quota
 from stream_ldp.http.refusal import Refused
 from stream_ldp.http.routes import Routes, name_of
+from stream_ldp.http.token import Tokens
 from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection, explain
 from stream_ldp.kafka.producer import Producer
@@ -82,22 +82,13 @@ class Door:
     """Requirements for clients of the gateway.
 
     limiter: how many requests each client may make.
-    tokens: bearer tokens, one of which a client must have; empty to let everyone in.
+    tokens: those of which a client must have one.
     origins: origins of web pages whose scripts may use the gateway, as `origin_of` writes them; "*" for all.
     """
 
     limiter: Limiter
-    tokens: frozenset[str] = frozenset()
+    tokens: Tokens = field(default_factory=Tokens)
     origins: frozenset[str] = frozenset()
-    _digests: frozenset[bytes] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_digests", frozenset(map(_digest, self.tokens)))
-
-    def admits(self, token: str) -> bool:
-        """Decide whether a token opens the door, where one is wanted."""
-        # Of digests, the time of a comparison does not reveal how much of a token was right.
-        return _digest(token) in self._digests
 
 
 class Gateway:
@@ -227,7 +218,10 @@ class Gateway:
 
     def _let_in(self, request: web.BaseRequest) -> str:
         """Check a request before any of its body is read, and return what stands for its client."""
-        client = self._token(request) if self._door.tokens else network_of(request.remote)
+        tokens = self._door.tokens
+        client = tokens.brought(request) if tokens.digests else network_of(request.remote)
+        if client is None:
+            raise Refused(401, "unauthorized", "a known bearer token is needed")
         if wait := self._door.limiter.wait(client, now=asyncio.get_running_loop().time()):
             raise Refused(429, "too_many_requests", "send fewer, larger batches", retry_after=wait)
         # Scripts of any page may send a body of another type without being asked whether they may.
@@ -236,13 +230,6 @@ class Gateway:
         if (request.content_length or 0) > MAX_BYTES:
             raise _too_large(f"{request.content_length} bytes")
         return client
-
-    def _token(self, request: web.BaseRequest) -> str:
-        scheme, _, token = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
-        token = token.strip() if scheme.lower() == "bearer" else ""
-        if not self._door.admits(token):
-            raise Refused(401, "unauthorized", "a known bearer token is needed")
-        return token
 
     async def _take(self, request: web.BaseRequest, name: str) -> web.Response:
         self._source(name)
@@ -366,11 +353,6 @@ class Gateway:
 
 def _too_large(found: str) -> Refused:
     return Refused(413, "too_large", f"{found}; a batch has at most {MAX_BYTES} bytes")
-
-
-def _digest(token: str) -> bytes:
-    # Of a token that is no text, aiohttp keeps the bytes as surrogates.
-    return sha256(token.encode(errors="surrogateescape")).digest()
 
 
 def _allowed(origin: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from stream_ldp.http.port import Port, abort
 from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.refusal import Refused
 from stream_ldp.http.routes import Routes
-from stream_ldp.http.token import Token
+from stream_ldp.http.token import Tokens
 from stream_ldp.page.answers import Query, explained, find
 from stream_ldp.page.broadcast import Broadcast, TooSlow
 from stream_ldp.page.what_if import WhatIf, plan
@@ -76,7 +76,7 @@ class PageServer:
         port: port to open; 0 for any free one.
         hosts: names by which the page may be called; addresses and localhost alone if not given.
         proxies: whom it believes for whom they ask.
-        token: what a request has to bring; see `Token`. None for nothing.
+        token: what a request has to bring; see `Tokens`. None for nothing.
         pause: seconds of silence after which a browser gets a sign of life.
         """
         self._history = history
@@ -84,7 +84,7 @@ class PageServer:
         self._broadcast = Broadcast()
         self._querying, self._planning = asyncio.Semaphore(QUERIES), asyncio.Semaphore(PLANS)
         self._collections = collections or {}
-        self._token = Token(text=token, basic=True)
+        self._tokens = Tokens.of(token, basic=True)
         static = resources.files("stream_ldp.page").joinpath("static")
         self.routes = Routes(
             {
@@ -131,12 +131,12 @@ class PageServer:
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer requests with the token, and those of probes, which are shown nothing."""
-        if request.path != "/livez" and not self._token.admits(request):
+        if request.path != "/livez" and not self._tokens.admits(request):
             refused = Refused(
                 401, "unauthorized", "give the token of page_token_file: as a bearer token, or as password"
             )
             response: web.StreamResponse = refused.response()
-            for challenge in self._token.challenges:
+            for challenge in self._tokens.challenges:
                 response.headers.add("WWW-Authenticate", challenge)
         else:
             response = await self.routes.answer(request)

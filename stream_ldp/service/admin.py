@@ -15,7 +15,7 @@ from stream_ldp.http.exposition import exposition
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port
 from stream_ldp.http.routes import Routes
-from stream_ldp.http.token import Token
+from stream_ldp.http.token import Tokens
 from stream_ldp.service.metrics import Metrics
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class AdminServer:
             pages have their status alone, which is all that a probe needs. None if nothing has to be brought.
         hosts: names by which the server may be called; addresses and localhost alone if not given.
         """
-        self._token = Token(text=token)
+        self._tokens = Tokens.of(token)
         self._health = health
         self._registry = metrics.registry
         self.routes = Routes(
@@ -118,10 +118,10 @@ class AdminServer:
         self._beat = self._served.call_later(BEAT_SECONDS, self._live_on)
 
     async def _metrics(self, request: web.BaseRequest) -> web.Response:
-        if not self._token.admits(request):
+        if not self._tokens.admits(request):
             return web.Response(
                 status=401,
-                headers={"WWW-Authenticate": self._token.challenges[0]},
+                headers={"WWW-Authenticate": self._tokens.challenges[0]},
                 text="give the token of admin_token_file as a bearer token\n",
             )
         return exposition(self._registry, request)
@@ -140,5 +140,5 @@ class AdminServer:
         return self._health_page(request, problems)
 
     def _health_page(self, request: web.BaseRequest, problems: Sequence[str]) -> web.Response:
-        shown = {"problems": list(problems)} if self._token.admits(request) else {}
+        shown = {"problems": list(problems)} if self._tokens.admits(request) else {}
         return web.json_response(shown, status=503 if problems else 200)

@@ -26,6 +26,7 @@ from stream_ldp.gateway.server import MAX_BYTES, Door, Gateway, Source
 from stream_ldp.http import port
 from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.refusal import Refused
+from stream_ldp.http.token import Tokens
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.settings import Settings
@@ -188,7 +189,7 @@ async def test_a_body_beyond_the_limit_is_refused_whether_or_not_it_announces_it
 
 
 async def test_without_one_of_the_tokens_nobody_comes_in(reachable: FakeBroker) -> None:
-    door = Door(limiter=GENEROUS, tokens=frozenset({"right", "other"}))
+    door = Door(limiter=GENEROUS, tokens=Tokens.of("right", "other"))
     async with opened(door) as session:
         for headers in (
             {},
@@ -208,7 +209,7 @@ async def test_log_labels_and_records_have_nothing_of_who_reported(
 ) -> None:
     """Whatever is logged at DEBUG, shown as a metric, or stored: no address, no token, no clock but the batch's."""
     token, address, time_ms = "sesame-7f3c9a", "203.0.113.9", NOW_MS - 1_234_000
-    door = Door(limiter=GENEROUS, tokens=frozenset({token}))
+    door = Door(limiter=GENEROUS, tokens=Tokens.of(token))
     headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": address, "User-Agent": "ada/1"}
     with caplog.at_level(logging.DEBUG):
         async with opened(door, proxies=Proxies.of("127.0.0.1")) as session:
@@ -232,7 +233,7 @@ async def test_log_labels_and_records_have_nothing_of_who_reported(
 async def test_bytes_that_are_no_text_are_refused_like_any_other_token_and_logged_nowhere(
     reachable: FakeBroker, own_log: pytest.LogCaptureFixture
 ) -> None:
-    async with opened(Door(limiter=GENEROUS, tokens=frozenset({"right"}))) as session:
+    async with opened(Door(limiter=GENEROUS, tokens=Tokens.of("right"))) as session:
         head = b"POST /v1/collections/care-survey/batches HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         address = session._base_url
         assert address is not None

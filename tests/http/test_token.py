@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.http.token import Token
+from stream_ldp.http.token import Tokens
 
 
-def admits(token: Token, authorization: str | None) -> bool:
+def admits(tokens: Tokens, authorization: str | None) -> bool:
     headers = {} if authorization is None else {"Authorization": authorization}
     request: Any = SimpleNamespace(headers=headers)
-    return token.admits(request)
+    return tokens.admits(request)
 
 
 def basic(name: str, password: str) -> str:
@@ -23,7 +23,7 @@ def basic(name: str, password: str) -> str:
     "authorization", ["Bearer geheim", "bearer geheim", basic("", "geheim"), basic("me", "geheim")]
 )
 def test_the_token_opens_as_it_may_be_brought(authorization: str) -> None:
-    assert admits(Token(text="geheim", basic=True), authorization)
+    assert admits(Tokens.of("geheim", basic=True), authorization)
 
 
 @pytest.mark.parametrize(
@@ -47,19 +47,19 @@ def test_the_token_opens_as_it_may_be_brought(authorization: str) -> None:
     ],
 )
 def test_nothing_else_opens(authorization: str | None) -> None:
-    assert not admits(Token(text="geheim", basic=True), authorization)
+    assert not admits(Tokens.of("geheim", basic=True), authorization)
 
 
 def test_a_password_opens_only_where_it_is_let_in() -> None:
-    assert not admits(Token(text="geheim"), basic("me", "geheim"))
-    assert Token(text="geheim").challenges == ("Bearer",)
-    assert [each.split()[0] for each in Token(text="geheim", basic=True).challenges] == ["Basic", "Bearer"]
+    assert not admits(Tokens.of("geheim"), basic("me", "geheim"))
+    assert Tokens.of("geheim").challenges == ("Bearer",)
+    assert [each.split()[0] for each in Tokens.of("geheim", basic=True).challenges] == ["Basic", "Bearer"]
 
 
 def test_a_password_may_have_a_colon_and_other_letters() -> None:
-    assert admits(Token(text="ä:b", basic=True), basic("me", "ä:b"))
+    assert admits(Tokens.of("ä:b", basic=True), basic("me", "ä:b"))
 
 
 def test_without_a_token_everyone_is_let_in_and_none_shows_it() -> None:
-    assert admits(Token(), None)
-    assert "geheim" not in repr(Token(text="geheim"))
+    assert admits(Tokens(), None)
+    assert "geheim" not in repr(Tokens.of("geheim"))

@@ -15,6 +15,7 @@ from stream_ldp.gateway import server
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import MAX_BYTES, Door, Gateway, Source
 from stream_ldp.http.routes import Routes
+from stream_ldp.http.token import Tokens
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import parse_collection
 from stream_ldp.page import server as page_server
@@ -46,8 +47,8 @@ def test_a_document_keeps_the_rules_of_openapi(document: Callable[[], dict[str, 
     OpenAPIV31SpecValidator(document()).validate()
 
 
-def the_gateway(*, tokens: frozenset[str] = frozenset(), rate: float = 1_000) -> Gateway:
-    door = Door(limiter=Limiter(rate=rate, burst=1_000 if rate > 1 else 1), tokens=tokens)
+def the_gateway(*tokens: str, rate: float = 1_000) -> Gateway:
+    door = Door(limiter=Limiter(rate=rate, burst=1_000 if rate > 1 else 1), tokens=Tokens.of(*tokens))
     sources = [Source(collection=FILMS, text=COLLECTIONS["sets"])]
     return Gateway(sources, settings=Settings(brokers="memory:1"), door=door, now_ms=lambda: START_MS + 200_000)
 
@@ -93,7 +94,7 @@ async def test_what_the_gateway_answers_is_what_its_document_says() -> None:
     with kafka_in_memory(FILMS, now_ms=START_MS) as kafka:
         rank_films(kafka)
         batch = kafka.batches("films")[0]
-        for gateway in (the_gateway(), the_gateway(rate=0.001), the_gateway(tokens=frozenset(["known"]))):
+        for gateway in (the_gateway(), the_gateway(rate=0.001), the_gateway("known")):
             async with listening(gateway) as url, aiohttp.ClientSession(url) as client:
                 for path, item in document["paths"].items():
                     for name in ("films", "unknown") if "{name}" in path else ("",):

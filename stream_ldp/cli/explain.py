@@ -31,6 +31,7 @@ def explain(
     require_series(known, estimate)
 
     async def show() -> None:
+        title, labels = await read_as(known, settings=settings, series=estimate)
         answers: Answers = await fetch_answers(
             known,
             settings=settings,
@@ -44,7 +45,6 @@ def explain(
                 f"{collection}: its topic has no final answer{' of that time' if since else ''} yet\n"
                 f"  -> the answers of open windows: stream-ldp query {collection} --provisional"
             )
-        title, labels = await read_as(known, settings=settings)
         asked = [] if isinstance(known, str) or known.wording is None else [f"Asked: {known.wording}"]
         for answer in answers:
             head = f"{title or answer.collection}, {answer.series}, {answer.window}"

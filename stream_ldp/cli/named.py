@@ -38,10 +38,13 @@ def collection_or_name(given: str) -> Collection | str:
     return given
 
 
-async def read_as(known: Collection | str, *, settings: Settings) -> tuple[str | None, Labels]:
+async def read_as(
+    known: Collection | str, *, settings: Settings, series: Sequence[str] | None = None
+) -> tuple[str | None, Labels]:
     """Return the title of a collection, and what people read in place of its values.
 
-    Of one that is known by its name, they are those that are registered; none where nothing can be read of it.
+    Of one that is known by its name, they are those that are registered; none where nothing can be read of it. The
+    command ends if it has no estimate of one of the names in `series`.
     """
     if isinstance(known, str):
         registration = await read_registration(settings, known)
@@ -51,6 +54,7 @@ async def read_as(known: Collection | str, *, settings: Settings) -> tuple[str |
             known = collection_of_document(registration.document, source=known)
         except CollectionError:  # of another release, which says what its own answers mean
             return None, {}
+        require_series(known, series)
     return known.title, known.labels
 
 
@@ -85,9 +89,9 @@ async def named_collections(given: Sequence[str], *, settings: Settings) -> dict
 
 
 def require_series(collection: Collection | str, names: Sequence[str] | None) -> None:
-    """End the command if the file of the collection has no estimate of one of these names; None names no estimate.
+    """End the command if the collection has no estimate of one of these names; None names no estimate.
 
-    The estimates of a collection that is known by its name alone are unknown.
+    The estimates of a collection that is known by its name alone are unknown: `read_as` checks those registered.
     """
     if isinstance(collection, str):
         return

@@ -125,6 +125,7 @@ def query(
     everything = history or since is not None or until is not None
 
     async def take() -> None:
+        title, labels = await read_as(known, settings=settings, series=estimate)
         answers = await fetch_answers(
             known,
             settings=settings,
@@ -141,7 +142,6 @@ def query(
                     collection, estimate, provisional=provisional, limited=since is not None or until is not None
                 )
             )
-        title, labels = await read_as(known, settings=settings)
         if plot is not None:
             answers = answers.labelled(labels)
             _draw(answers, plot, level=level, of=of, given=given)

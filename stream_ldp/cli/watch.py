@@ -76,7 +76,7 @@ def watch(
 
     async def run() -> None:
         kind = await published_kind(known, settings=settings) if isinstance(known, str) else kind_of(known)
-        title, labels = await read_as(known, settings=settings)
+        title, labels = await read_as(known, settings=settings, series=estimate)
         display: Display[Answer] = Display(partial(truth_in, truth), rows=cells, labels=labels, title=title)
         subscriber = partial(
             Subscriber,

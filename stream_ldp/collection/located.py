@@ -316,13 +316,15 @@ def _spot(problem: Any, model: type[BaseModel]) -> _Spot:
     kind: str | None = None
     rivals: dict[str, type[BaseModel]] = {}
     key: str | None = None
+    # What is said of a missing key is in the model that lacks it.
+    lacks = problem["loc"] if problem["type"] == "missing" else None
     for step in problem["loc"] + (error.place if isinstance(error, Misplaced) else ()):
         if key is not None and step in rivals:
             # This step is the kind by which pydantic has chosen the model. It is no key of the file.
             model, kind, key = rivals[step], step, None
             continue
         path.append(step)
-        field = _field(model, step)
+        field = None if lacks == tuple(path) else _field(model, step)
         if field is not None and (found := _model_in(field.annotation)) is not None:
             model, kind, key, rivals = found, None, None, {}
             if isinstance(field.discriminator, str):
@@ -374,13 +376,15 @@ def _advice(
     """
     rivals = spot.rivals.values()
     key = str(spot.path[-1]) if spot.path else ""
+    field = _field(spot.model, key)
+    what = f": {field.description}" if field and field.description else ""
     match problem["type"]:
-        case "missing" if (field := _field(spot.model, key)) and not all(_requires(rival, key) for rival in rivals):
-            return f"{spot.kind} needs {key}" + (f": {field.description}" if field.description else "")
+        case "missing" if field and not all(_requires(rival, key) for rival in rivals):
+            return f"{spot.kind} needs {key}{what}"
         case "missing" if spot.path and isinstance(spot.path[-1], int):
             return "the list ends before this item, which is required"
         case "missing" | "union_tag_not_found":
-            return "this key is required"
+            return f"this key is required{what}"
         case "union_tag_invalid":
             return f"expected one of {problem['ctx']['expected_tags']}, got {problem['ctx']['tag']!r}"
         case "extra_forbidden" if others := [kind for kind, each in spot.rivals.items() if _field(each, key)]:
@@ -391,9 +395,9 @@ def _advice(
             return f"{key} is a key of {_listed(parts)}: write it there"
         case "extra_forbidden":
             return _unknown(key, keys_of(spot.model), given=given, elsewhere=elsewhere(spot.path))
-        case "tuple_type" if (field := _field(spot.model, key)) and tuple[float, float] in get_args(field.annotation):
+        case "tuple_type" if field and tuple[float, float] in get_args(field.annotation):
             return "expected two numbers, such as [0, 120]"
-        case "tuple_type" if _field(spot.model, key) is None:
+        case "tuple_type" if field is None:
             return f"expected a list, each with {_keys(spot.model)}"
         case "model_type" | "model_attributes_type":
             return f"expected {_keys(spot.model)}"

@@ -130,7 +130,7 @@ class TooManyValues(ReportRefused):
     def __init__(self, *, attribute: str, most: int) -> None:
         had = "another value" if most == 1 else f"{most} other values"
         super().__init__(
-            f"attribute {attribute!r} has had {had} in earlier reports, and the user has agreed to no more: "
+            f"the answer about {attribute} has had {had} in earlier reports, and the user has agreed to no more: "
             "nothing was sent\n"
             "  -> if this user's values change: terms=Terms(assumption=Assumption.VALUES, max_values=N), or "
             "Assumption.FRESH, with change_terms=True; or `stream-ldp report --assume values --max-values N "

@@ -85,8 +85,10 @@ class History:
             self._open[series] = (start, line)
         return line
 
-    def __contains__(self, collection: object) -> bool:
-        return collection in self._collections
+    @property
+    def collections(self) -> Sequence[str]:
+        """Names of the collections whose answers it holds."""
+        return list(self._collections)
 
     def finals(self, collection: str) -> list[Any]:
         """Return the final answers of a collection that are kept, with reports, by the time of their windows."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from stream_ldp.collection.located import suggestion
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port, abort
 from stream_ldp.http.proxies import Proxies
@@ -20,7 +21,7 @@ from stream_ldp.page.broadcast import Broadcast, TooSlow
 from stream_ldp.page.what_if import WhatIf, plan
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.page.history import History
@@ -146,8 +147,7 @@ class PageServer:
 
     async def _answers(self, request: web.BaseRequest, name: str) -> web.Response:
         query = Query.parse(request.query)
-        if name not in self._history:
-            raise Refused(404, "unknown_collection", "this page shows no such collection")
+        _require_known(name, self._history.collections)
         found = await _in_turn(self._querying, find, self._history, name, query)
         headers = {"ETag": found.etag, "Cache-Control": "no-cache"}
         if found.next is not None:
@@ -159,8 +159,7 @@ class PageServer:
 
     async def _sentences(self, request: web.BaseRequest, name: str) -> web.Response:
         query = Query.parse(request.query)
-        if name not in self._history:
-            raise Refused(404, "unknown_collection", "this page shows no such collection")
+        _require_known(name, self._history.collections)
         found = await _in_turn(self._querying, explained, self._history, name, query)
         return web.json_response({"collection": name, "answers": found}, headers={"Cache-Control": "no-cache"})
 
@@ -168,10 +167,9 @@ class PageServer:
         return web.json_response({"collections": list(self._collections)})
 
     async def _plan(self, request: web.BaseRequest, name: str) -> web.Response:
-        asked, collection = WhatIf.parse(request.query), self._collections.get(name)
-        if collection is None:
-            raise Refused(404, "unknown_collection", "this page plans no such collection")
-        return web.json_response(await _in_turn(self._planning, plan, collection, asked))
+        asked = WhatIf.parse(request.query)
+        _require_known(name, list(self._collections))
+        return web.json_response(await _in_turn(self._planning, plan, self._collections[name], asked))
 
     async def _events(self, request: web.BaseRequest) -> web.StreamResponse:
         if self._broadcast.readers >= READERS:
@@ -194,6 +192,11 @@ class PageServer:
             except (TooSlow, ConnectionError):
                 pass  # The browser connects again and gets a snapshot.
         return response
+
+
+def _require_known(name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise Refused(404, "unknown_collection", f"this page has no collection {name!r}{suggestion(name, known)}")
 
 
 async def _in_turn(places: asyncio.Semaphore, work: Callable[..., Any], *given: Any) -> Any:

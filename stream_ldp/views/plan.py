@@ -11,7 +11,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import LIARS, Leverage
-from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
+from stream_ldp.pipeline.plan import Section, guess_in_short
 from stream_ldp.quantity import quantity
 from stream_ldp.questions.plan import AskingPlan
 from stream_ldp.views.design import Design, ranked
@@ -106,11 +106,9 @@ class Plan(AskingPlan):
     relations: tuple[Relation, ...]
 
     def in_short(self) -> Iterator[str]:
-        """Iterate over sentences about any two records, and the distance of two attributes."""
+        """Iterate over sentences about any two records; what is estimated has its errors below."""
         seen = "all reports of a user, whose record does not change,"
         yield guess_in_short(self.epsilon, seen=seen, between="records")
-        errors = [(each.users, each.avd) for each in self.design.avd]
-        yield errors_in_short("The distance of the joint distribution of two attributes from the truth", errors)
 
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, the designs, and RR-LDP in their place."""
@@ -127,14 +125,15 @@ class Plan(AskingPlan):
             *(() if self.cells is None else (("a number in views", f"{self.cells} parts of its range"),)),
         )
         yield Section(
-            title="Designs, with the AVD to expect of the joint distribution of two attributes",
+            title="Designs, compared by the mean AVD of all pairs of attributes, by a formula",
             columns=("design", "views", "cells", *users),
             rows=tuple(
                 (each.name, f"{each.views}", f"{each.largest}", *_shown(each.avd))
                 for each in (self.design, *self.others)
             ),
             notes=(
-                f"The first is in use. Expected where pairs are {self.dependence:g} from independent, on average.",
+                f"The first is in use. Expected where pairs are {self.dependence:g} from independent, on average. "
+                "What is estimated has its own errors below.",
             ),
         )
         own = ("views", "", shown_epsilon(self.epsilon), shown_epsilon(self.attribute_epsilon))

@@ -101,7 +101,9 @@ class ViewsSpec(Part):
     kind: Literal["sampled"]
     epsilon: float = Field(gt=0, allow_inf_nan=False, description="nats that an answer may cost")
     per_report: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    ask: Asked
+    ask: Asked = Field(
+        description="with `estimates`, what users are asked about together, such as pairs; without, one each"
+    )
     oracle: Literal["auto", "k-rr", "k-subset", "hadamard"] = "auto"
     users: int | None = None
     cells: Annotated[int, Field(ge=MIN_CELLS, le=MAX_CELLS)] | None = None

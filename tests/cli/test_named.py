@@ -56,5 +56,13 @@ def test_files_and_names_that_are_registered_are_loaded(
     assert "hold collections of the same name" in capsys.readouterr().err
 
 
+def test_an_estimate_that_the_registered_collection_has_not_is_refused(
+    answered: KafkaInMemory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit):
+        asyncio.run(read_as("care-survey", settings=answered.settings, series=["mobilty"]))
+    assert "--estimate mobilty: care-survey has no such estimate; did you mean 'mobility'?" in capsys.readouterr().err
+
+
 def test_a_name_that_nobody_has_registered_is_read_as_it_is(answered: KafkaInMemory) -> None:
     assert asyncio.run(read_as("nothing", settings=answered.settings)) == (None, {})

@@ -146,7 +146,7 @@ def test_a_copy_that_is_put_back_gives_no_other_turn_and_no_other_noise(path: Pa
 
 def test_a_second_value_is_refused_after_a_restart_unless_it_was_agreed_to(path: Path) -> None:
     spend(opened(path), (0, 1))
-    with pytest.raises(TooManyValues, match=r"attribute 'mobility'"):
+    with pytest.raises(TooManyValues, match="the answer about mobility"):
         spend(opened(path), (0, 2))
     spend(opened(path), (0, 1))
     spend(opened(path, assumption=Assumption.VALUES, max_values=2), (0, 2))
@@ -467,7 +467,7 @@ async def test_a_refused_report_is_neither_counted_nor_sent_nor_repeated_in_the_
     budget = COLLECTION.mechanism.epsilon(reports=2)
     async with reporter(opened(path, budget=budget)) as sender:
         await sender.report(RECORD)
-        with pytest.raises(TooManyValues, match=r"attribute 'mobility' has had another value") as refusal:
+        with pytest.raises(TooManyValues, match="the answer about mobility has had another value") as refusal:
             await sender.report(OTHER)
         assert "full" not in str(refusal.value)
         assert "some" not in str(refusal.value)
@@ -526,7 +526,7 @@ async def test_a_reporter_without_a_ledger_refuses_a_second_value(broker: FakeBr
     async with reporter(None, strong) as sender:
         for _ in range(3):
             await sender.report(RECORD)
-        with pytest.raises(TooManyValues, match=r"attribute 'mobility'"):
+        with pytest.raises(TooManyValues, match="the answer about mobility"):
             await sender.report(OTHER)
     assert broker.decoded(strong).counts.sum() == 3
 
@@ -617,7 +617,7 @@ def test_different_records_of_one_user_are_published_only_if_agreed_to(
     result = command_line(report, survey, records, "--budget", "inf")
     assert result.exit_code == 1
     assert result.stdout.startswith("1 report of one user published\n")
-    assert "attribute 'mobility' has had another value" in result.stderr
+    assert "the answer about mobility has had another value" in result.stderr
     assert "--many-users" in result.stderr
     assert "--assume values --max-values N" in result.stderr
     values = ["--assume", "values", "--max-values", 2]

@@ -184,8 +184,10 @@ async def test_the_next_page_has_the_same_ranges() -> None:
 async def test_a_collection_that_is_not_shown_is_not_found_and_one_without_answers_has_no_rows(
     client: aiohttp.ClientSession,
 ) -> None:
-    async with client.get("/v1/collections/nothing/answers") as response:
-        assert (response.status, (await response.json())["reason"]) == (404, "unknown_collection")
+    async with client.get("/v1/collections/emty/answers") as response:
+        refusal = await response.json()
+        assert (response.status, refusal["reason"]) == (404, "unknown_collection")
+        assert refusal["detail"] == "this page has no collection 'emty'; did you mean 'empty'?"
     async with client.get("/v1/collections/empty/answers") as response:
         assert await response.json() == {"collection": "empty", "oldest": None, "next_since": None, "rows": []}
 

@@ -41,7 +41,7 @@ async def test_a_user_who_moves_or_chooses_another_region_is_refused_or_charged_
     async with reporter() as sender:
         await sender.report(RECORD)
         for other in others:
-            with pytest.raises(TooManyValues, match="attribute 'place' has had another value"):
+            with pytest.raises(TooManyValues, match="the answer about place has had another value"):
                 await sender.report(other)
     ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=9, assumption=Assumption.VALUES, max_values=3))
     async with reporter(ledger=ledger) as sender:

@@ -55,7 +55,11 @@ def test_users_of_different_designs_have_different_fingerprints() -> None:
         ("epsilon: 1, ask: auto, users: 1", r"mechanism\.users: 1: a user reports one view; a design needs 2"),
         ("epsilon: 1, ask: pairs, users: 9", r"mechanism\.users: is for `ask: auto`, .* leave it out for pairs"),
         ("epsilon: 1, ask: [[walks]], dependence: 0.1", r"mechanism\.dependence: is for `ask: auto`"),
-        ("ask: pairs", r"mechanism\.epsilon: this key is required"),
+        ("ask: pairs", r"mechanism\.epsilon: this key is required: nats that an answer may cost"),
+        (
+            "epsilon: 1",
+            r"mechanism\.ask: this key is required: with `estimates`, what users are asked about together",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_its_place(mechanism: str, problem: str) -> None:

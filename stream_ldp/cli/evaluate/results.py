@@ -90,6 +90,7 @@ def show_results(results: Sequence[Result], *, title: str) -> None:
             f"{result.score.seconds:.3f}",
         )
     print_whole(Console(highlight=False), drawn)
+    typer.echo("The columns are explained in docs/glossary.md, under Columns of `evaluate`.")
     for each in results:
         if each.searched:
             needed = each.needed

@@ -78,7 +78,7 @@ def export(
     )
 
     async def run() -> None:
-        _, labels = await read_as(known, settings=settings)
+        _, labels = await read_as(known, settings=settings, series=estimate)
         await _export(subscriber, sink, labels=labels, since_ms=milliseconds(since), waits=follow, to=to)
 
     run_client(until_signal(run()))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 from stream_ldp.cli.evaluate.results import Result, echo_results, show_results
+from stream_ldp.evaluation.distance import joint_metrics
 from stream_ldp.evaluation.experiment import Score
 from stream_ldp.evaluation.users_needed import Needed
+from stream_ldp.kinds import KINDS
+from tests.paths import REPOSITORY
 
 
 def result(series: str = "care", **options: Any) -> Result:
@@ -50,6 +55,16 @@ def test_the_table_has_a_row_for_each_result_and_the_deviation_of_the_first_metr
     assert lines[3] == ["care", "2", "10,000", "0.1235", "0.01", "1.5e-05", "2.001", "pairs", "0.250"]
     assert lines[4][:4] == ["more", '{"size":', '"1m"}', "10,000"]
     assert lines[4][-2:] == ["3", "0.250"]
+
+
+def test_every_column_of_errors_has_its_meaning_in_the_glossary(capsys: pytest.CaptureFixture[str]) -> None:
+    show_results([result()], title="")
+    assert "docs/glossary.md, under Columns of `evaluate`" in capsys.readouterr().out
+    _, columns = (REPOSITORY / "docs" / "glossary.md").read_text(encoding="utf-8").split("## Columns of `evaluate`")
+    explained = set(re.findall(r"\*\*(\w+)\*\*", columns))
+    predicted = {name for kind in KINDS.values() for name in kind.evaluation.predicts}
+    measured = joint_metrics(np.full(2, 0.5), np.full(2, 0.1), np.array([0.4, 0.6]))
+    assert {*predicted, *measured, "chosen", "epsilon"} <= explained
 
 
 def test_the_users_that_a_distance_takes_are_said_below_the_table(capsys: pytest.CaptureFixture[str]) -> None:

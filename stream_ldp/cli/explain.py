@@ -31,7 +31,6 @@ def explain(
     require_series(known, estimate)
 
     async def show() -> None:
-        title, labels = await read_as(known, settings=settings, series=estimate)
         answers: Answers = await fetch_answers(
             known,
             settings=settings,
@@ -40,6 +39,7 @@ def explain(
             since=since,
             on_unreadable=echo_problem,
         )
+        title, labels = await read_as(known, settings=settings, series=estimate)
         if not answers:
             fail(
                 f"{collection}: its topic has no final answer{' of that time' if since else ''} yet\n"

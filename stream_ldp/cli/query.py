@@ -125,7 +125,6 @@ def query(
     everything = history or since is not None or until is not None
 
     async def take() -> None:
-        title, labels = await read_as(known, settings=settings, series=estimate)
         answers = await fetch_answers(
             known,
             settings=settings,
@@ -136,6 +135,7 @@ def query(
             until=until,
             on_unreadable=echo_problem,
         )
+        title, labels = await read_as(known, settings=settings, series=estimate)
         if not answers:
             fail(
                 _nothing(

@@ -108,7 +108,8 @@ def query(
     --between 20,40 asks for the share of users from 20 to 40, and for their mean, with errors. --between age=20,40
     --between hours=35,45 asks for the share of users with both, and --of sex beside it for that of each sex.
 
-    The errors of cells that --of and --given sum over are correlated, so their standard error is an upper bound.
+    The errors of cells that --of and --given sum over go together as an answer says; where one does not say it, their
+    standard error is an upper bound.
     """
     normal_quantile(level)
     form = form_of(form, output)

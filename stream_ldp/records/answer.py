@@ -33,12 +33,13 @@ from stream_ldp.pipeline.cells import LEVEL, Cell
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, previous
 from stream_ldp.quantity import quantity
 from stream_ldp.records.distribution import Axis, DerivedDistribution, distribution
+from stream_ldp.records.effects import Effects
 from stream_ldp.records.numbers import Box, NumberAxis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from stream_ldp.pipeline.cells import CellKey
 
@@ -231,6 +232,10 @@ class Estimate(Answer):
         description="of each cell, a combination of a value of each axis, the last axis changing fastest; sums to 1"
     )
     standard_error: Cells = Field(description="of each probability")
+    effects: Effects | None = Field(
+        default=None,
+        description="how these errors go together; null where that is not known, and sums of cells have upper bounds",
+    )
     numbers: tuple[NumberAxis, ...] = Field(default=(), description="the axes that are cells of numbers")
     deviations: tuple[Cells, ...] = Field(
         default=(),
@@ -279,6 +284,8 @@ class Estimate(Answer):
         sizes = tuple(map(len, self.independence.marginals))
         if sizes != self.shape:
             raise ValueError(f"the axes announce marginals of {self.shape} values, there are {sizes}")
+        if self.effects is not None and self.effects.shape != self.shape:
+            raise ValueError(f"the axes announce effects of {self.shape} values, there are {self.effects.shape}")
         return self
 
     def joint(self) -> NDArray[np.float64]:
@@ -297,7 +304,7 @@ class Estimate(Answer):
         Raises:
             ParameterError: one is not an attribute of the estimate, or is named twice.
         """
-        return distribution(self.axes, self.joint(), self.standard_errors(), of=of)
+        return self._distribution(of)
 
     def conditional(self, *of: str, given: str | Sequence[str]) -> DerivedDistribution:
         """Return the distribution of some of the attributes for each combination of values of given others.
@@ -308,8 +315,23 @@ class Estimate(Answer):
         Raises:
             ParameterError: one is not an attribute of the estimate, or is named twice.
         """
-        named = [given] if isinstance(given, str) else given
-        return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=named)
+        return self._distribution(of, given=[given] if isinstance(given, str) else given)
+
+    def standard_error_of(self, weights: ArrayLike) -> float | None:
+        """Return the standard error of a weighted sum of cells, such as of some together, or of one less another.
+
+        weights: of each cell, of `shape`, or of one that broadcasts to it.
+
+        Returns:
+            None where the answer does not say how errors go together.
+
+        Raises:
+            ValueError: the weights have another shape.
+        """
+        if self.effects is None:
+            return None
+        whole = np.broadcast_to(np.asarray(weights, dtype=np.float64), self.shape)
+        return math.sqrt(self.effects.of_sum(whole, self.standard_errors(), self.independence.marginals))
 
     def interval(self, level: float = LEVEL) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the least and the largest probability of each cell's interval, both of `shape`.
@@ -331,7 +353,11 @@ class Estimate(Answer):
         return self.marginal(*(axis.attribute for axis in self.axes)).cells()
 
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
-        return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=given).cells()
+        return self._distribution(of, given=given).cells()
+
+    def _distribution(self, of: Sequence[str], *, given: Sequence[str] = ()) -> DerivedDistribution:
+        effects = None if self.effects is None else (self.effects, self.independence.marginals)
+        return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=given, effects=effects)
 
     def between(
         self,

@@ -14,6 +14,7 @@ from stream_ldp.digits import shown
 from stream_ldp.errors import ParameterError
 from stream_ldp.message_part import MessagePart
 from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile
+from stream_ldp.records.effects import Effects
 
 
 class Axis(MessagePart):
@@ -30,9 +31,8 @@ class DerivedDistribution:
     of: the attributes, one an axis.
     given: those that are given, whose axes come first.
     probability: float64; sums to 1 over the axes of `of`, and is NaN where the given values have no probability.
-    standard_error: of each probability, same shape. Where attributes are summed over, the errors of the cells are
-        correlated in a way that an estimate does not contain, and this is an upper bound: the sum of the errors of
-        the cells, or of all other cells if that is less.
+    standard_error: of each probability, same shape. Of an answer without `effects`, where attributes are summed over,
+        it is an upper bound: the sum of the errors of the cells, or of all other cells if that is less.
     bound: whether it is such an upper bound.
     """
 
@@ -88,6 +88,7 @@ def distribution(
     *,
     of: Sequence[str],
     given: Sequence[str] = (),
+    effects: tuple[Effects, Sequence[Sequence[float]]] | None = None,
 ) -> DerivedDistribution:
     """Derive the distribution of some attributes from a joint one.
 
@@ -95,6 +96,7 @@ def distribution(
     errors: standard errors of its cells, same shape.
     of: names of the attributes, in the order of the result's axes.
     given: names of those that are given; none for a marginal.
+    effects: how the errors of the cells go together, with the marginals of all axes; None if that is not known.
 
     Raises:
         ParameterError: an attribute is not one of the axes, is named twice, or there is none.
@@ -113,21 +115,72 @@ def distribution(
     rest = tuple(range(len(kept), len(names)))
     of_places = tuple(range(len(given), len(kept)))
     cells, spread = joint.transpose(order), errors.transpose(order)
-    probability, error = cells.sum(axis=rest), spread.sum(axis=rest)
-    if given:
-        total = probability.sum(axis=of_places, keepdims=True)
-        others = error.sum(axis=of_places, keepdims=True) - error
-        with np.errstate(invalid="ignore", divide="ignore"):
-            probability = probability / total
-            # p(a | b) = p(a, b) / p(b), to the first order in the errors of the cells with b, whatever their
-            # correlation.
-            error = ((1 - probability) * error + probability * others) / total
-    elif rest:
-        error = np.minimum(error, spread.sum() - error)
+    probability = cells.sum(axis=rest)
+    total = probability.sum(axis=of_places, keepdims=True) if given else np.ones(())
+    with np.errstate(invalid="ignore", divide="ignore"):
+        probability = probability / total
+        if effects is None or not (given or rest):
+            error = _most(probability, spread, rest=rest, of_places=of_places if given else ()) / total
+        else:
+            error = np.sqrt(_variance(probability, errors, *effects, kept=kept, given=len(given))) / total
+            error = np.minimum(error, np.maximum(probability, 1.0 - probability))
     return DerivedDistribution(
         of=tuple(axes[names.index(name)] for name in of),
         given=tuple(axes[names.index(name)] for name in given),
         probability=probability,
         standard_error=error,
-        bound=bool(given or rest),
+        bound=effects is None and bool(given or rest),
     )
+
+
+def _most(
+    probability: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    *,
+    rest: tuple[int, ...],
+    of_places: tuple[int, ...],
+) -> NDArray[np.float64]:
+    """Return the most that errors can be, however those of cells go together; of conditionals, times the total.
+
+    spread: standard errors of the cells, with the axes that are summed over last.
+    of_places: axes of the result over which a conditional sums to 1; none for a marginal.
+    """
+    error: NDArray[np.float64] = spread.sum(axis=rest)
+    if not of_places:
+        return np.minimum(error, spread.sum() - error) if rest else error
+    # p(a | b) = p(a, b) / p(b), to the first order in the errors of the cells with b.
+    others: NDArray[np.float64] = error.sum(axis=of_places, keepdims=True) - error
+    return (1 - probability) * error + probability * others
+
+
+def _variance(
+    probability: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    effects: Effects,
+    marginals: Sequence[Sequence[float]],
+    *,
+    kept: Sequence[int],
+    given: int,
+) -> NDArray[np.float64]:
+    """Return the variance of a marginal, or of a conditional times the probability of what is given.
+
+    errors: of the cells, with all axes in their order.
+    kept: axes of the result, those that are given first.
+    given: how many are.
+    """
+
+    def of_marginal(axes: Sequence[int]) -> NDArray[np.float64]:
+        found = effects.of_marginal(sorted(axes), marginals)
+        if len(axes) == errors.ndim:
+            found = np.maximum(found, errors**2)
+        return found.transpose([sorted(axes).index(axis) for axis in axes])
+
+    found = of_marginal(kept)
+    if not given:
+        return found
+    # p(a | b) = p(a, b) / p(b), to the first order; the effects that p(b) has are in p(a, b) as the share of a.
+    whole, share = of_marginal(kept[:given]), np.ones(())
+    for axis in kept[given:]:
+        share = np.multiply.outer(share, marginals[axis])
+    whole = whole.reshape(whole.shape + (1,) * share.ndim)
+    return np.maximum(found + (probability - 2 * share) * probability * whole, 0.0)

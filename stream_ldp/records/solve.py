@@ -119,6 +119,7 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
         ),
         probability=tuple(solution.joint.ravel().tolist()),
         standard_error=tuple(solution.standard_error.ravel().tolist()),
+        effects=solution.effects,
         fit=solution,
         independence=solution.independence,
         plausibility=plausibility,

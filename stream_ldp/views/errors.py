@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stream_ldp.records.effects import Effects
 from stream_ldp.views.expected import DEPENDENCE
 from stream_ldp.views.margins import centred
 from stream_ldp.views.tables import Told, combined
@@ -52,10 +53,12 @@ class Errors(NamedTuple):
     deviations: of repeated estimates from their mean, over the root of their number, shape (repeats, ...): the
         covariance of two cells is the sum of their products over the repeats. What nobody has reported is not in it,
         and goes into the standard errors alone.
+    effects: how the errors go together.
     """
 
     standard_error: NDArray[np.float64]
     deviations: NDArray[np.float64]
+    effects: Effects
 
 
 def errors_of(fit: Fit, tables: Sequence[Told], joint: NDArray[np.float64], *, of: Sequence[int]) -> Errors:
@@ -94,22 +97,45 @@ def errors_of(fit: Fit, tables: Sequence[Told], joint: NDArray[np.float64], *, o
         )
         for axis, other in combinations(range(len(order)), 2)
     ]
+    marginals = [fit.margin(place) for place in of]
     if not pairs:
-        return _errors(margins[0])
+        return _errors(margins[0], marginals)
     back = [order.index(place) for place in of]
     forth = [0, *(1 + axis for axis in back)]
     if len(order) == 2:
-        return _errors(pairs[0][1].transpose(forth))
+        return _errors(pairs[0][1].transpose(forth), marginals)
     start = joint.transpose([list(of).index(place) for place in order])
     fitted = _fitted(fit, order, start, pairs)
-    found = _errors(fitted.transpose(forth))
+    # Fitting takes some of the noise of pairs away, with that of what they do not agree about.
+    shown = [((axes[0], axes[1]), _deviations(pair)) for axes, pair in pairs]
+    found = _errors(fitted.transpose(forth), marginals, pairs=[_in_order(back, *each) for each in shown])
     untold = _untold(fit, order, np.sqrt((fitted**2).mean(axis=0))).transpose(back)
     return found._replace(standard_error=np.hypot(found.standard_error, untold))
 
 
-def _errors(repeated: NDArray[np.float64]) -> Errors:
+def _errors(
+    repeated: NDArray[np.float64],
+    marginals: Sequence[NDArray[np.float64]],
+    *,
+    pairs: Sequence[tuple[tuple[int, int], NDArray[np.float64]]] = (),
+) -> Errors:
     """Return the errors that repeated estimates show."""
-    return Errors(repeated.std(axis=0), (repeated - repeated.mean(axis=0)) / math.sqrt(len(repeated)))
+    deviations = _deviations(repeated)
+    effects = Effects.of_repeats(deviations, marginals, pairs=pairs)
+    return Errors(repeated.std(axis=0), deviations, effects)
+
+
+def _deviations(repeated: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = (repeated - repeated.mean(axis=0)) / math.sqrt(len(repeated))
+    return found
+
+
+def _in_order(
+    back: Sequence[int], axes: tuple[int, int], pair: NDArray[np.float64]
+) -> tuple[tuple[int, int], NDArray[np.float64]]:
+    """Return a pair with its axes as the estimate has them, ascending."""
+    first, second = back.index(axes[0]), back.index(axes[1])
+    return ((first, second), pair) if first < second else ((second, first), pair.swapaxes(1, 2))
 
 
 def _as_measured(

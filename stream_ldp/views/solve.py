@@ -65,6 +65,7 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
         axes=tuple(Axis(attribute=attribute.name, values=attribute.labels) for attribute in attributes),
         probability=tuple(joint.probability.ravel().tolist()),
         standard_error=tuple(errors.standard_error.ravel().tolist()),
+        effects=errors.effects,
         numbers=numbers,
         deviations=tuple(map(tuple, leading(errors.deviations).tolist())) if numbers else (),
         fit=_fit(joint),

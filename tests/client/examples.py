@@ -10,6 +10,7 @@ from stream_ldp.pipeline.answer import Plausibility, WindowBounds
 from stream_ldp.records.answer import Estimate, Fit, Independence, Privacy
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.distribution import Axis
+from stream_ldp.records.effects import Effects
 
 MINUTE_MS = 60_000
 
@@ -64,6 +65,7 @@ def estimate_of(**changes: Any) -> Estimate:
         ),
         "probability": [[0.1, 0.2, 0.3], [0.0, 0.15, 0.25]],
         "standard_error": [[0.01] * 3] * 2,
+        "effects": Effects(spreads=((0.5, 0.5), (0.2, 0.3, 0.5)), variances=(0.0, 2e-4, 4e-4)),
         "fit": Fit(
             method="lremh", stop="certificate", start="previous", iterations=7, certificate=1e-7, certified=True
         ),
@@ -73,6 +75,8 @@ def estimate_of(**changes: Any) -> Estimate:
         "plausibility": Plausibility(statistic=9.5, degrees_of_freedom=5, p_value=0.09, flagged=False),
         "privacy": Privacy(per_report=1.5, lifetime=7.8, assumption="the record does not change"),
     }
+    if "axes" in changes:
+        changes = {"effects": None} | changes
     if "axes" in changes and "independence" not in changes:
         marginals = tuple((1 / len(axis.values),) * len(axis.values) for axis in changes["axes"])
         changes["independence"] = fields["independence"].model_copy(update={"marginals": marginals})

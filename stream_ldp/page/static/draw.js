@@ -50,7 +50,6 @@ export function lifetime(values, assumption) {
 const Z = 1.96;
 export const INTERVALS = "95 % confidence intervals; ± is the standard error.";
 export const BANDS = "Bands are 95 % confidence intervals.";
-export const BOUNDS = "The standard errors are upper bounds.";
 
 // Charts of a telephone are narrow: to scale down those of a screen would make their text too small to read.
 export const NARROW = matchMedia("(max-width: 40rem)");

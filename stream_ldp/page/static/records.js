@@ -1,5 +1,5 @@
 // Joint distributions of records.
-import { BANDS, BOUNDS, INTERVALS, bars, clock, epsilon, figure, heatMap, lifetime, lines, shown, spread, table } from "./draw.js";
+import { BANDS, INTERVALS, bars, clock, epsilon, figure, heatMap, lifetime, lines, shown, spread, table } from "./draw.js";
 import { between } from "./between.js";
 import { plain } from "./plain.js";
 
@@ -18,18 +18,31 @@ function product(marginals) {
   return marginals.reduce((known, marginal) => known.flatMap((before) => marginal.map((each) => before * each)), [1]);
 }
 
-// The marginals of all axes, with upper bounds of their errors: the sum of those of the cells, or of all other cells.
-function marginalsOf(axes, joint, errors) {
-  const names = cells(axes);
-  const sum = (numbers, chosen) => numbers.reduce((known, number, index) => (chosen(names[index]) ? known + number : known), 0);
-  return axes.map((axis, place) => axis.values.map((value) => ({ name: value, value: sum(joint, (name) => name[place] === value),
-    error: Math.min(sum(errors, (name) => name[place] === value), sum(errors, (name) => name[place] !== value)) })));
+// The variances of the values of some axes, ascending, from how errors go together; of all, without the effect of all.
+function variancesOf({ spreads, variances }, marginals, kept) {
+  return spreads.reduce((table, spread, axis) => {
+    const rest = table.length / 2;
+    if (!kept.includes(axis)) return table.slice(0, rest);
+    return table.slice(0, rest).flatMap((one, place) => spread.map((part, value) => one * marginals[axis][value] ** 2 + table[rest + place] * part * (1 - part)));
+  }, [...variances, 0]);
 }
 
-// Upper bounds of the errors of a product of marginals, to the first order.
+// The marginals of all axes, with their errors where the answer says how those of cells go together.
+function marginalsOf({ axes, probability, effects, independence }) {
+  const names = cells(axes);
+  return axes.map((axis, place) => {
+    const squares = effects && variancesOf(effects, independence.marginals, [place]);
+    return axis.values.map((value, index) => {
+      const share = probability.reduce((known, each, cell) => (names[cell][place] === value ? known + each : known), 0);
+      return { name: value, value: share, error: squares ? Math.min(Math.sqrt(squares[index]), Math.max(share, 1 - share)) : undefined };
+    });
+  });
+}
+
+// The errors of a product of marginals, to the first order: the errors of different attributes are independent.
 function productErrors(marginals, errors) {
   return marginals.map((_, place) => product(marginals.map((marginal, axis) => (axis === place ? errors[place] : marginal))))
-    .reduce((known, each) => known.map((before, index) => before + each[index]));
+    .reduce((known, each) => known.map((before, index) => Math.hypot(before, each[index])));
 }
 
 // The joint as rows by columns: the columns are one axis, the rows all others together.
@@ -58,12 +71,18 @@ function map(title, found, options = {}) {
   return figure(title, drawing, { ...options, data, note: [options.note, many ? `The ${MAX_ROWS} most frequent of ${found.rows.length} rows.` : ""].filter(Boolean).join(" ") });
 }
 
-function conditional(found) {
-  return { columns: found.columns, rows: found.rows.map((row) => {
-    const [sum, error] = [row.values, row.errors].map((each) => each.reduce((a, b) => a + b, 0));
+function conditional({ axes, probability, standard_error: errors, effects, independence }, across) {
+  const kept = axes.map((_, axis) => axis);
+  const lower = effects && variancesOf(effects, independence.marginals, kept);
+  const found = grid(axes, probability, lower && errors.map((error, cell) => Math.max(error ** 2, lower[cell])), across);
+  const wholes = effects && variancesOf(effects, independence.marginals, kept.filter((axis) => axis !== across));
+  const shares = independence.marginals[across];
+  return { columns: found.columns, rows: found.rows.map((row, place) => {
+    const sum = row.values.reduce((a, b) => a + b, 0);
     const values = row.values.map((value) => (sum > 0 ? value / sum : 0));
-    // p(a | b) = p(a, b) / p(b), to the first order in the errors of the cells with b, however these are correlated.
-    return { name: row.name, values, errors: values.map((value, j) => (sum > 0 ? ((1 - value) * row.errors[j] + value * (error - row.errors[j])) / sum : undefined)) };
+    // p(a | b) = p(a, b) / p(b), to the first order; the effects that p(b) has are in p(a, b) as the share of a.
+    const square = (value, j) => Math.max(0, row.errors[j] + (value - 2 * shares[j]) * value * wholes[place]);
+    return { name: row.name, values, errors: values.map((value, j) => (sum > 0 && effects ? Math.min(Math.sqrt(square(value, j)) / sum, Math.max(value, 1 - value)) : undefined)) };
   }) };
 }
 
@@ -97,17 +116,17 @@ export const records = {
     } else {
       const fits = axes.findLastIndex((axis) => axis.values.length <= MAX_COLUMNS);
       const across = Number(tools.choice("across", "Columns", axes.map((axis, index) => [String(index), axis.attribute]), String(fits < 0 ? axes.length - 1 : fits)));
-      const marginals = marginalsOf(axes, joint, errors);
+      const marginals = marginalsOf(answer);
       const whole = grid(axes, joint, errors, across);
       const others = axes.filter((_, index) => index !== across).map((axis) => axis.attribute).join(", ");
       found.push(map("Joint distribution", whole, { note: `${others} by ${axes[across].attribute}; ± is the standard error.` }));
       if (!independence.dependent) {
-        found.push(map("Product of the marginals", grid(axes, product(independence.marginals), productErrors(independence.marginals, marginals.map((each) => each.map(({ error }) => error))), across), { note: `Independence is not rejected: prefer this to the joint. ${BOUNDS}` }));
+        found.push(map("Product of the marginals", grid(axes, product(independence.marginals), answer.effects && productErrors(independence.marginals, marginals.map((each) => each.map(({ error }) => error))), across), { note: "Independence is not rejected: prefer this to the joint." }));
       }
-      found.push(map(`Conditional: ${axes[across].attribute}, given ${others}`, conditional(whole), { note: `Each row sums to 1. ${BOUNDS}` }));
+      found.push(map(`Conditional: ${axes[across].attribute}, given ${others}`, conditional(answer, across), { note: "Each row sums to 1." }));
       axes.forEach((axis, index) => {
         const rows = marginals[index];
-        found.push(figure(`Marginal: ${axis.attribute}`, bars(axis.attribute, rows), { note: `${INTERVALS} ${BOUNDS}`, data: table(`marginal ${axis.attribute}`, [axis.attribute, "probability"], rows.map((row) => [row.name, spread(row.value, row.error)])) }));
+        found.push(figure(`Marginal: ${axis.attribute}`, bars(axis.attribute, rows), { note: INTERVALS, data: table(`marginal ${axis.attribute}`, [axis.attribute, "probability"], rows.map((row) => [row.name, spread(row.value, row.error)])) }));
       });
     }
     if (tools.past.length > 1) {

@@ -17,7 +17,7 @@ from stream_ldp.records.estimators.lremh import CertifiedLREMH, PaperLREMH
 from stream_ldp.records.estimators.prior import INDEPENDENCE_LEVEL, Prior
 from stream_ldp.records.estimators.problem import Problem
 from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
-from stream_ldp.records.estimators.standard_error import standard_error
+from stream_ldp.records.estimators.standard_error import effects, standard_error
 from stream_ldp.records.estimators.temporal import filter_window, first_past, fits
 
 if TYPE_CHECKING:
@@ -159,8 +159,11 @@ class Estimator:
         if known is not None:
             of_users = population.of_users(problem, known)
             found = self.fit.fit(of_users, start)
-            errors = population.standard_error(problem, known, found.joint)
-            solution = self._solution(of_users, found, independence, errors=errors)
+            solution = replace(
+                self._solution(of_users, found, independence),
+                standard_error=population.standard_error(problem, known, found.joint),
+                effects=population.effects(problem, known),
+            )
             fitted = self.fit.fit(population.of_population(problem, known), solution.joint)
             known = population.updated(problem, known, fitted.joint)
         else:
@@ -182,16 +185,12 @@ class Estimator:
         )
         return replace(solution, temporal=temporal)
 
-    def _solution(
-        self, problem: Problem, fit: Fit, independence: Independence, *, errors: FloatArray | None = None
-    ) -> Solution:
-        """Describe a fit.
-
-        errors: the standard error of each cell, if it is not that of the fit.
-        """
+    def _solution(self, problem: Problem, fit: Fit, independence: Independence) -> Solution:
+        """Describe a fit."""
         return Solution(
             joint=fit.joint,
-            standard_error=standard_error(problem, fit) if errors is None else errors,
+            standard_error=standard_error(problem, fit),
+            effects=effects(problem, fit),
             method=self.method,
             stop=self.stop,
             iterations=fit.iterations,

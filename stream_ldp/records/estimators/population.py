@@ -19,10 +19,12 @@ if it has a quarter of the reports of the last one that was, or less, or if weig
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.records.effects import Effects
 from stream_ldp.records.estimators.solution import Population, Start
 
 if TYPE_CHECKING:
@@ -101,11 +103,23 @@ def standard_error(window: Problem, population: Population, joint: FloatArray) -
 
     It is that of a Dirichlet distribution with the variance that the reports leave, with v from the standard errors.
     """
+    errors: FloatArray = np.sqrt(_left(window, population) * joint * (1.0 - joint))
+    return errors
+
+
+def effects(window: Problem, population: Population) -> Effects:
+    """Return how these errors go together: the variance of each coefficient is what the reports leave."""
+    values = [share * (1.0 - share) for share in window.prior.marginals]
+    totals = reduce(np.multiply.outer, [np.array([1.0, each.sum()]) for each in values])
+    totals.flat[0] = 0.0
+    return Effects.of(values, _left(window, population) * totals)
+
+
+def _left(window: Problem, population: Population) -> float:
+    """Compute what the reports leave of the variance of each coefficient of the users who reported, at most 1."""
     N, lost = window.prior.moments.reports, 1.0 - _usual(window)
     open_ = population.variance / _NARROWER + 1.0 / N
-    left = open_ * lost / (lost + N * (1.0 - lost) * open_)
-    errors: FloatArray = np.sqrt(np.minimum(left, 1.0) * joint * (1.0 - joint))
-    return errors
+    return min(open_ * lost / (lost + N * (1.0 - lost) * open_), 1.0)
 
 
 def _known(window: Problem, population: Population, strength: float) -> Problem:

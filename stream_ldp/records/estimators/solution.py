@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from stream_ldp.records.effects import Effects
     from stream_ldp.records.estimators.patterns import FloatArray
 
 
@@ -128,6 +129,7 @@ class Solution:
     joint: float64, one axis an attribute, at least 0, sums to 1.
     standard_error: of each cell, same shape: the expected root mean square distance from the share of the users who
         reported, noise and shrinkage included (see standard_error.py).
+    effects: how these errors go together; None where nothing is known.
     iterations: evaluations of the EM map; 0 for lasso.
     certificate: nats; an upper bound of what the maximised objective could still gain. The objective is the
         log-posterior of `Objective` for em and lremh with stop "certificate", that of lasso.py for lasso, and the
@@ -154,4 +156,5 @@ class Solution:
     prior_users: float
     prior_centre: Start | None
     independence: Independence
+    effects: Effects | None = None
     temporal: Temporal | None = None

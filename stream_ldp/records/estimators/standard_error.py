@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.records.effects import Effects, by_set
 from stream_ldp.records.estimators.rare_values import RareValues
 
 if TYPE_CHECKING:
@@ -93,6 +94,26 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     return np.minimum(np.sqrt(square), np.maximum(fit.joint, 1.0 - fit.joint))
 
 
+def effects(problem: Problem, fit: Fit) -> Effects:
+    """Return how these errors go together: of each set of attributes, that of its coefficients, weighed as in cells.
+
+    What is beyond them in cells is in their standard errors alone.
+    """
+    prior, basis = problem.prior, problem.prior.basis
+    passed, lost = _passed_and_lost(problem, fit)
+    values, lengths = [], np.ones(())
+    for axis, attribute in enumerate(basis.attributes):
+        squares = (attribute.marginal[:, None] * attribute.functions) ** 2
+        values.append(squares @ np.moveaxis(prior.cautious_errors, axis, 0).reshape(len(squares), -1)[:, 0])
+        lengths = np.multiply.outer(lengths, [1.0, *squares[:, 1:].sum(axis=0)])
+    cautious, bootstrap = (
+        by_set(each * lengths) for each in (prior.cautious_errors, passed + (_AS_LOST * lost) ** 2)
+    )
+    bootstrap.flat[0] = 0.0
+    weight = _weight(prior) if fit.shrunk else 0.0
+    return Effects.of(values, cautious ** (1.0 - weight) * bootstrap**weight)
+
+
 def _weight(prior: Prior) -> float:
     """Weigh the bootstrap's error against the cautious one, from 0 to 1."""
     dependent = prior.basis.order >= 2
@@ -118,9 +139,14 @@ def _of_function(prior: Prior, more: FloatArray) -> FloatArray:
 
 def _of_bootstrap(problem: Problem, fit: Fit, noise: FloatArray) -> FloatArray:
     """Compute the mean squared error, to first order, of estimates from reports that are drawn from the estimate."""
-    prior = problem.prior
-    basis, retained = prior.basis, prior.basis.retained
+    basis = problem.prior.basis
+    passed, lost = _passed_and_lost(problem, fit)
+    square: FloatArray = basis.product**2 * basis.variances(passed) * noise
+    return square + (_AS_LOST * basis.joint(lost)) ** 2
+
+
+def _passed_and_lost(problem: Problem, fit: Fit) -> tuple[FloatArray, FloatArray]:
+    """Compute the variance of the noise in each coefficient of the estimate, and what shrinking has taken from it."""
+    prior, retained = problem.prior, problem.prior.basis.retained
     passed = prior.response**2 * retained * (1.0 - retained) / prior.moments.reports
-    lost = basis.joint(basis.coefficients(fit.joint - prior.centre) * (1.0 - prior.resolved))
-    square: FloatArray = basis.product**2 * basis.variances(passed + prior.lacking) * noise
-    return square + (_AS_LOST * lost) ** 2
+    return passed + prior.lacking, prior.basis.coefficients(fit.joint - prior.centre) * (1.0 - prior.resolved)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.table_output import Form, Level, Output, TableFormat, form_of, write_table
 from stream_ldp.client.answers import fetch_answers
+from stream_ldp.client.table import differences_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
@@ -58,6 +60,13 @@ def query(
             show_default=False,
         ),
     ] = None,
+    difference: Annotated[
+        bool,
+        typer.Option(
+            "--difference",
+            help="Take the difference of the last window from the first one taken, or from the one before.",
+        ),
+    ] = False,
     history: Annotated[
         bool, typer.Option("--history", help="Take all final answers that the topic still has, not the last only.")
     ] = False,
@@ -108,6 +117,10 @@ def query(
     --between 20,40 asks for the share of users from 20 to 40, and for their mean, with errors. --between age=20,40
     --between hours=35,45 asks for the share of users with both, and --of sex beside it for that of each sex.
 
+    --difference says of each number how much more it is in the last window, with an interval, and the chance of
+    such a difference where nothing has changed. It needs windows that have no reports in common and do not learn from
+    each other. Where users return with permanent noise, differences are more certain than it says.
+
     The errors of cells that --of and --given sum over go together as an answer says; where one does not say it, their
     standard error is an upper bound.
     """
@@ -121,6 +134,8 @@ def query(
         fail(f"--between {error}", code=2)
     if between and (given is not None or plot is not None):
         fail("--between goes with --of, and without --given and --plot", code=2)
+    if difference and plot is not None:
+        fail("--difference is a table: leave --plot out", code=2)
     known = collection_or_name(collection)
     require_series(known, estimate)
     everything = history or since is not None or until is not None
@@ -131,7 +146,7 @@ def query(
             settings=settings,
             series=estimate,
             provisional=provisional,
-            last=last if last is not None or everything else 1,
+            last=last if last is not None or everything else 1 + difference,
             since=since,
             until=until,
             on_unreadable=echo_problem,
@@ -151,9 +166,12 @@ def query(
         brief = form is TableFormat.TEXT and not everything_known and not between
         if form is TableFormat.TEXT:
             answers = answers.labelled(labels)
-        table = answers.table(
-            level=level, of=names[0], given=names[1], between=ranges.between, within=ranges.within, brief=brief
-        )
+        if difference:
+            table = differences_of(answers, selection=replace(ranges, of=names[0], given=names[1]), level=level)
+        else:
+            table = answers.table(
+                level=level, of=names[0], given=names[1], between=ranges.between, within=ranges.within, brief=brief
+            )
         if form is TableFormat.TEXT and title is not None:
             echo(f"title: {title}")
         write_table(table, form, output)

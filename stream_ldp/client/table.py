@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import imported
+from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.cells import LEVEL, Cell
+from stream_ldp.pipeline.difference import differences
 from stream_ldp.pipeline.selection import Selection
 from stream_ldp.quantity import quantity
 from stream_ldp.spreadsheet import csv_line, plain
@@ -165,6 +167,29 @@ def table_of(
             refused = refused or error
     if refused is not None and not rows:
         raise refused
+    return Table(tuple(rows))
+
+
+def differences_of(answers: Iterable[Answer], *, selection: Selection, level: float = LEVEL) -> Table:
+    """Return the differences of the last from the first answer of each series, with intervals and p-values.
+
+    selection: what of each answer is wanted.
+    level: see `table_of`.
+
+    Raises:
+        ParameterError: see `differences`; or no series has two answers.
+    """
+    rows: list[dict[str, Any]] = []
+    series: dict[str, list[Answer]] = {}
+    for answer in answers:
+        if answer.status is Status.ANSWERED:
+            series.setdefault(answer.series, []).append(answer)
+    for found in series.values():
+        cells = list(differences(found[0], found[-1], selection)) if len(found) > 1 else []
+        since = {"since": _time(found[0].window.start_ms)}
+        rows += [since | row for row in _rows(found[-1], cells, level=level)] if cells else []
+    if not rows:
+        raise ParameterError("a difference needs two answers with the same numbers: there are none")
     return Table(tuple(rows))
 
 

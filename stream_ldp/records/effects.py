@@ -41,7 +41,7 @@ _TINY = 1e-12
 
 
 class Effects(MessagePart):
-    """How the errors of cells go together; `docs/wire.md`, section 7, says what follows from it."""
+    """How the errors of cells go together; `docs/wire.md`, section 23, says what follows from it."""
 
     spreads: tuple[tuple[Annotated[Finite, Field(ge=0)], ...], ...] = Field(
         description="of each axis, how the errors of its values are spread over these; sums to 1"
@@ -75,7 +75,8 @@ class Effects(MessagePart):
             units = np.multiply.outer(units, [1.0, max(float((spread * (1 - spread)).sum()), _TINY)])
         return cls(
             spreads=tuple(tuple(map(_short, each.tolist())) for each in spreads),
-            variances=tuple(map(_short, (totals / units).ravel()[:-1].tolist())),
+            # That of no axis is 0, but for rounding.
+            variances=(0.0, *map(_short, (totals / units).ravel()[1:-1].tolist())),
         )
 
     @classmethod

@@ -102,8 +102,10 @@ def test_the_answers_of_every_kind_name_their_numbers(kind: str) -> None:
     assert KINDS[kind].answer.cells is not Answer.cells, "without cells, `query` would show no numbers"
 
 
-def test_marginals_of_an_estimate_have_a_bound_of_their_error() -> None:
-    rows = table_of([estimate_of()], of=["bathing"]).rows
+def test_marginals_have_a_standard_error_or_a_bound_where_nothing_says_how_errors_go_together() -> None:
+    (known, _) = table_of([estimate_of()], of=["bathing"]).rows
+    assert known["standard_error"] == pytest.approx(0.01)
+    rows = table_of([estimate_of(effects=None)], of=["bathing"]).rows
     assert [(row["bathing"], row["estimate"]) for row in rows] == [
         ("no", pytest.approx(0.6)),
         ("yes", pytest.approx(0.4)),

@@ -72,7 +72,7 @@ def test_a_weighted_sum_has_the_error_of_the_written_covariance_and_a_single_cel
 def test_repeated_estimates_show_the_effects_that_they_were_drawn_with() -> None:
     root = np.linalg.cholesky(covariance([*VARIANCES, 3e-5]) + 1e-15 * np.eye(24)).T
     deviations = np.asarray(root.reshape(-1, *SHAPE), dtype=np.float64)
-    found = Effects.of_repeats(deviations, MARGINALS)
+    found = Effects.of_repeats(deviations, [np.array(each) for each in MARGINALS])
     assert found.variances == pytest.approx(EFFECTS.variances, rel=1e-3, abs=1e-9)
     assert np.concatenate(found.spreads) == pytest.approx(np.concatenate(SPREADS), abs=1e-3)
 

@@ -111,7 +111,6 @@ def effects(window: Problem, population: Population) -> Effects:
     """Return how these errors go together: the variance of each coefficient is what the reports leave."""
     values = [share * (1.0 - share) for share in window.prior.marginals]
     totals = reduce(np.multiply.outer, [np.array([1.0, each.sum()]) for each in values])
-    totals.flat[0] = 0.0
     return Effects.of(values, _left(window, population) * totals)
 
 

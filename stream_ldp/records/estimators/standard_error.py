@@ -109,7 +109,6 @@ def effects(problem: Problem, fit: Fit) -> Effects:
     cautious, bootstrap = (
         by_set(each * lengths) for each in (prior.cautious_errors, passed + (_AS_LOST * lost) ** 2)
     )
-    bootstrap.flat[0] = 0.0
     weight = _weight(prior) if fit.shrunk else 0.0
     return Effects.of(values, cautious ** (1.0 - weight) * bootstrap**weight)
 

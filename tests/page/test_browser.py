@@ -157,8 +157,8 @@ async def test_the_product_is_beside_the_joint_only_where_independence_is_not_re
         await expect(page.get_by_text("Product of the marginals")).to_have_count(0)
         server.show(of_minute(2, independence=independent))
         await expect(page.get_by_text("Product of the marginals")).to_be_visible()
-        # 0.03 and 0.02 bound the errors of the marginals: of 0.6 x 0.1 that is 0.03 x 0.1 + 0.6 x 0.02.
-        assert (await rows(page, "Product of the marginals"))[0][:2] == ["no", "0.060 ± 0.015"]
+        # Of 0.6 ± 0.01 times 0.1 ± 0.0057 that is the root of (0.01 x 0.1)^2 + (0.6 x 0.0057)^2.
+        assert (await rows(page, "Product of the marginals"))[0][:2] == ["no", "0.0600 ± 0.0035"]
 
 
 async def test_marginals_conditionals_and_windows_have_the_errors_that_query_prints(page: Page) -> None:

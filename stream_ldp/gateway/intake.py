@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from stream_ldp.http.refusal import Refused
-from stream_ldp.kafka.tracing import span, trace_headers
+from stream_ldp.kafka.tracing import is_tracing, span, trace_headers
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import BATCH
@@ -130,8 +130,11 @@ class Intake:
                     detail = f"more than {self._ahead_ms} ms ahead of the gateway's clock"
                     _fail([clients[place]], Refused(400, Reason.FUTURE_TIME.value, detail))
                     continue
-                spans.enter_context(span("send", root=True, collection=self._name, reports=reports))
-                records.append((batch_id, values[place], time_ms, [*BATCH, *trace_headers()]))
+                headers = [*BATCH]
+                if is_tracing():
+                    spans.enter_context(span("send", root=True, collection=self._name, reports=reports))
+                    headers += trace_headers()
+                records.append((batch_id, values[place], time_ms, headers))
                 admitted.append((clients[place], reports))
             if records:
                 await self._write(records, admitted)

@@ -66,7 +66,8 @@ BODY_SECONDS = 30.0
 MAX_UNDER_WAY = 128 * 2**20
 SHARE_UNDER_WAY = MAX_UNDER_WAY // 4
 
-_JSON = {"Content-Type": "application/json; charset=utf-8"}
+#: Its name is one that aiohttp does not have to read.
+_JSON = {hdrs.CONTENT_TYPE: "application/json; charset=utf-8"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
-from aiokafka.partitioner import murmur2
 from aiokafka.producer.sender import Sender, SendProduceReqHandler
 
 from stream_ldp.kafka.memory import CONNECTED, MemoryProducer
+from stream_ldp.kafka.murmur import murmur2
 from stream_ldp.kafka.patience import RETRY_SECONDS, passes
 
 if TYPE_CHECKING:
@@ -201,16 +201,18 @@ class Producer:
     ) -> None:
         """Write records to the partitions of their keys; those of a partition take hardly longer than one does.
 
+        records: their keys have one length, a multiple of four bytes.
         settle: called with the positions of records that the brokers have acknowledged, or have not, and why.
 
         Raises:
             KafkaError: the partitions of the topic are not known; nothing has been written.
         """
-        homes = sorted(await self._producer.partitions_for(topic))
+        partitions = sorted(await self._producer.partitions_for(topic))
+        homes = ((murmur2([key for key, *_ in records]) & 0x7FFFFFFF) % len(partitions)).tolist()
         # Of each partition the last one is being filled.
         groups: dict[int, list[tuple[Any, list[int]]]] = {}
-        for place, (key, value, time_ms, headers) in enumerate(records):
-            filled = groups.setdefault(homes[(murmur2(key) & 0x7FFFFFFF) % len(homes)], [])
+        for place, (home, (key, value, time_ms, headers)) in enumerate(zip(homes, records, strict=True)):
+            filled = groups.setdefault(partitions[home], [])
             if not filled or filled[-1][0].append(timestamp=time_ms, key=key, value=value, headers=headers) is None:
                 filled.append((self._producer.create_batch(), []))
                 filled[-1][0].append(timestamp=time_ms, key=key, value=value, headers=headers)

@@ -32,7 +32,6 @@ from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.statistics.sending import (
     LARGE_BYTES_A_SECOND,
-    LOOK_RECORDS,
     PATIENCE,
     Room,
     flush_seconds,
@@ -79,6 +78,10 @@ MAX_RECORDS = 2_000
 #: Seconds before a look at which reports are fetched for it, unless a partition is behind: what comes sooner would
 #: wait here for the look, and each turn and fetch takes as long as many reports. Brokers answer within it.
 FETCH_SECONDS = 0.025
+
+#: Most records that gather for one look, and those that are counted in a second: they are fetched as long before the
+#: look as that takes. What is not counted by then waits for the next flush.
+GATHERED_RECORDS, COUNTED_A_SECOND = 20_000, 200_000
 
 #: Most bytes of statistics in memory, some milliseconds of work, that are copied or encoded on the event loop.
 INLINE_BYTES = 2**20
@@ -339,7 +342,9 @@ class Ingest(Service):
             self._decided_at = now
             due = flooded or self._is_flush_due()
             self._until_look = self._seconds_until_look(due=due, idle=bool(idle))
-            self._ownership.gather(seconds=self._until_look - FETCH_SECONDS, period=self._until_look)
+            coming = self._counted * self._until_look / self._look_seconds
+            lead = FETCH_SECONDS + min(coming / COUNTED_A_SECOND, self._until_look / 2)
+            self._ownership.gather(seconds=self._until_look - lead, period=self._until_look)
             self._counted = 0
             if due:
                 await self._flush()
@@ -357,7 +362,6 @@ class Ingest(Service):
             and not self._ownership.waiting
             and not self._unchanged
             and not (idle and self._others)
-            and self._counted < LOOK_RECORDS
             and (due or not any(state.hurries for state in states))
             and len({state.panes_closed for state in states}) == 1
         )
@@ -367,7 +371,9 @@ class Ingest(Service):
         settled_seconds = min(state.settled_ms for state in states) / 1_000 - self._until_look
         flush_at = (self._decided_at if due else self._flushed_at) + self._flush_seconds
         looks = min(
-            int(settled_seconds / self._look_seconds), round((flush_at - self._decided_at) / self._look_seconds)
+            int(settled_seconds / self._look_seconds),
+            round((flush_at - self._decided_at) / self._look_seconds),
+            GATHERED_RECORDS // max(1, self._counted),
         )
         return max(1, looks) * self._look_seconds
 
@@ -375,7 +381,6 @@ class Ingest(Service):
         """Decide whether to flush now: what comes steadily gathers until somebody can see it."""
         return (
             self._unchanged > 0
-            or self._counted >= LOOK_RECORDS
             or self._clock() >= self._flushed_at + self._flush_seconds - self._look_seconds / 2
             or any(owned.state.hurries for owned in self._ownership.partitions.values())
         )

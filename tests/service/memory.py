@@ -85,6 +85,7 @@ class MemoryKafka:
         self.stale: dict[TopicPartition, list[Any]] = {}
         self.waits_ms: list[int] = []
         self.periods: list[tuple[int, float]] = []
+        self.leads: list[float] = []
 
     # The parts of a worker on it.
 
@@ -214,6 +215,7 @@ class MemoryKafka:
 
     def gather(self, *, seconds: float, period: float) -> None:
         self.periods.append((self.now_ms(), period))
+        self.leads.append(period - seconds)
 
     async def getmany(self, *_: TopicPartition, timeout_ms: int, max_records: int) -> dict[TopicPartition, Columns]:
         nothing = self.withheld or not any(len(self.log[each]) > self.place[each] for each in self.assigned)

@@ -219,7 +219,7 @@ async def test_a_light_load_is_fetched_once_for_each_flush_until_a_window_may_cl
     ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fetch takes as long as a hundred records. Nobody waits for those that come between flushes."""
-    monkeypatch.setattr(ingest_module, "LOOK_RECORDS", 200)
+    monkeypatch.setattr(ingest_module, "GATHERED_RECORDS", 200)
     memory, every = kafka_in_memory, 2 * LEAST_FLUSH_SECONDS
     memory.turn_seconds = 0.01
     closes_ms = closes_at(pane_of(memory.now_ms(), COLLECTION.window), COLLECTION.window)
@@ -239,24 +239,23 @@ async def test_a_light_load_is_fetched_once_for_each_flush_until_a_window_may_cl
         for _ in range(20):
             memory.report()
         await ingest.turn()
-    assert {period for _, period in memory.periods[1:]} == {LEAST_FLUSH_SECONDS}, "of a heavy load, each look flushes"
+    assert {period for _, period in memory.periods[1:]} == {LEAST_FLUSH_SECONDS}, "a heavy load, at each look"
 
 
-async def test_under_a_heavy_load_each_look_flushes(
-    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("reports", "share"), [(1, 0.01), (40, 0.4), (200, 0.5)])
+async def test_reports_are_fetched_as_long_before_a_look_as_it_takes_to_count_them(
+    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch, reports: int, share: float
 ) -> None:
-    monkeypatch.setattr(ingest_module, "LOOK_RECORDS", 200)
+    """What is not counted by then would wait for the next flush; more than half of the time is too early."""
+    monkeypatch.setattr(ingest_module, "COUNTED_A_SECOND", 2_000)
     memory = kafka_in_memory
-    memory.turn_seconds = LEAST_FLUSH_SECONDS / 5
-    flushed = []
-    while memory.seconds < 1_003.0:
-        for _ in range(40):
+    memory.turn_seconds = 0.05
+    while memory.seconds < 1_002.0:
+        for _ in range(reports):
             memory.report()
-        memory.done.clear()
         await ingest.turn()
-        if "commit" in [what for what, _ in memory.done]:
-            flushed.append(memory.seconds)
-    assert max(after - before for before, after in pairwise(flushed[2:])) < 1.5 * LEAST_FLUSH_SECONDS
+    (_, period), lead = memory.periods[-1], memory.leads[-1]
+    assert (lead - ingest_module.FETCH_SECONDS) / period == pytest.approx(share, abs=0.05)
 
 
 async def test_large_statistics_of_many_partitions_take_turns_but_for_the_last_time(

@@ -24,11 +24,6 @@ LOOKS = 4
 #: read and merged: under a light load that is most of what a worker does. After a kill, as much is read again.
 FLUSH_SECONDS = 2.0
 
-#: Records since the last look with which every look flushes: to count so many takes some five times as long as a turn
-#: and a flush do beside that. So under a heavy load answers are as fresh as the looks allow,
-#: and little is read again after a kill.
-LOOK_RECORDS = 5_000
-
 #: Bytes of a record of partials beside its statistics, whose key and header name the collection, the pane and the
 #: writer; and those of the name and the place of each statistic.
 RECORD_BYTES, STATISTIC_BYTES = 280, 25

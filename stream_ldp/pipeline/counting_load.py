@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.pipeline.open_pane import GATHERED_BYTES
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.seen_batches import table_bytes
 from stream_ldp.pipeline.statistics.groups import groups_of
@@ -32,7 +33,7 @@ class CountingLoad:
 
     reports: number of its reports.
     statistics: number of tables and sums that are counted.
-    memory: bytes that they take in memory.
+    memory: bytes that they take in memory, and the reports that gather to be counted together.
     ids: bytes that the ids of batches take beside them, if each has one report.
     sent_per_second: bytes of partials a second, on average over the pane.
     """
@@ -51,7 +52,7 @@ def counting_loads(collection: Collection, layout: Layout, *, populations: Seque
     """
     pane_s = collection.window.pane_ms / 1_000
     flushes = max(1, round(pane_s / flush_seconds(collection.series)))
-    found = []
+    row_bytes, found = -(-layout.bits // 8), []
     for reports in populations:
         tallies = layout.tallies()
         loads = {of: tally.load(reports=reports, flushes=flushes) for of, tally in tallies.items()}
@@ -63,7 +64,7 @@ def counting_loads(collection: Collection, layout: Layout, *, populations: Seque
             CountingLoad(
                 reports=reports,
                 statistics=len(loads),
-                memory=sum(load.memory for load in loads.values()),
+                memory=sum(load.memory for load in loads.values()) + min(GATHERED_BYTES, reports * row_bytes),
                 ids=table_bytes(reports),
                 sent_per_second=(RECORD_BYTES * records + sum(load.sent for load in loads.values())) / pane_s,
             )

@@ -145,7 +145,7 @@ def test_a_collection_that_takes_too_much_memory_to_count_is_warned_of(tmp_path:
     )
     done = check(file)
     assert done.exit_code == 0
-    assert "warning: with 100,000 reports, a pane takes 144.7 MB of memory for each partition: " in done.stderr
+    assert "warning: with 100,000 reports, a pane takes 145.8 MB of memory for each partition: " in done.stderr
     assert "and 270 more, windows of 60 s" in done.stdout
 
 

@@ -19,9 +19,11 @@ def load(*, reports: int = 1_000, memory: int = 2**20, ids: int = 0, sent: float
 
 def test_a_collection_has_a_table_for_each_set_of_attributes() -> None:
     layout = kind_of(SURVEY).layout(SURVEY)
-    few, many = counting_loads(SURVEY, layout, populations=[10, 10_000])
+    few, many, most = counting_loads(SURVEY, layout, populations=[10, 10_000, 10_000_000])
     assert few.statistics == many.statistics == len(layout.tallies())
-    assert few.memory == many.memory == sum(8 * 2**bits for bits in (5, 3))
+    tables = sum(8 * 2**bits for bits in (5, 3))
+    gathered = [load.memory - tables for load in (few, many, most)]
+    assert gathered == [10, 10_000, 2**20], "reports of a byte gather to a megabyte"
     assert 13 * 10_000 < many.ids < 27 * 10_000, "as many bytes as a table of their hashes has"
     assert few.sent_per_second < many.sent_per_second
 

@@ -7,21 +7,15 @@ Pearson, 1934) gives one on epsilon. The rule is found on one half of the users,
 other half. So the bound holds for any rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
+from stream_ldp.mechanisms import Entropy
 from stream_ldp.steps import steps
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy
 
 #: The records of one user, value indices of shape (reports, attributes), for each side of the coin.
 Histories = tuple["NDArray[np.intp]", "NDArray[np.intp]"]

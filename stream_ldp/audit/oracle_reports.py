@@ -7,28 +7,20 @@ exactly: of sets with one code less than the l slots, as many, and one more, and
 of the domain. How a slot of a set is drawn is enumerated for sets of all these sizes, too.
 """
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.audit.audited import Claim
 from stream_ldp.audit.comparison import Outputs, users_compared
 from stream_ldp.audit.enumerate import distribution
-from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms import Entropy, FrequencyOracle, SeededEntropy
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle
 
 #: Most outcomes of one decision that are all played (of those with more, only the outer ones are), and the number of
 #: ways in which the decisions that come first are given. With so many, an oracle takes some seconds.

@@ -1,7 +1,5 @@
 """These commands show the batches that workers refused, and send them again once the cause is mended."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping

@@ -1,7 +1,5 @@
 """This command serves the gateway until Ctrl-C or SIGTERM."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Iterable

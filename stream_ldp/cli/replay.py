@@ -1,8 +1,6 @@
 """This command answers a window again from the log of reports: to check an answer, or to ask something else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,10 +15,7 @@ from stream_ldp.client.table import table_of
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.quantity import quantity
-from stream_ldp.service.replay import NotReplayed, ad_hoc, compare
-
-if TYPE_CHECKING:
-    from stream_ldp.service.replay import Comparison
+from stream_ldp.service.replay import Comparison, NotReplayed, ad_hoc, compare
 
 #: The most differences of an answer that are shown.
 _SHOWN = 10

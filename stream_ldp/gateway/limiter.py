@@ -1,7 +1,5 @@
 """Limit how much each client may send, with time as an argument."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from dataclasses import dataclass
 

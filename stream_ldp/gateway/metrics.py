@@ -1,7 +1,5 @@
 """The metrics of a gateway for Prometheus: base units, bounded labels, and nothing of a client."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics

@@ -8,12 +8,11 @@ password or an authority has changed, the watch is refused as they are. It then 
 that is accepted, a restart helps, and nothing else does.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from stream_ldp.kafka.connection import (
     UNREACHABLE,
@@ -25,11 +24,7 @@ from stream_ldp.kafka.connection import (
     explain,
     passes_by_itself,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -3,20 +3,14 @@
 A commit that is lost, or refused, costs time at the next start and nothing else.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from aiokafka import TopicPartition
 
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS, Cluster
 from stream_ldp.kafka.offsets import bounds_of
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import partition_of
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.settings import Settings
 
 
 def merge_places(settings: Settings, collection: Collection) -> tuple[TopicPartition, TopicPartition]:

@@ -6,27 +6,21 @@ over both are what the log has. They are parsed record by record: a record that 
 way, and is fetched again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from aiokafka import TopicPartition
 from aiokafka.errors import LeaderNotAvailableError, for_code
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.structs import ConsumerRecord
 
 from stream_ldp.kafka.decompression import turn_of, turn_under_way
+from stream_ldp.kafka.fetching import CannotParse
 from stream_ldp.kafka.record_batch import StoredRecord, parse, split
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from aiokafka import TopicPartition
-
-    from stream_ldp.kafka.fetching import CannotParse
 
 log = logging.getLogger(__name__)
 

@@ -1,26 +1,20 @@
 """The secrets and ledgers of many users in one SQLite file, for a backend that reports for them."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
 
 from stream_ldp.ledger.ledger import Book
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.private_file import NotPrivate, create_private, require_private
 from stream_ldp.ledger.store import LedgerError, Sealed
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms import new_secret
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from types import TracebackType
-
-    from stream_ldp.ledger.terms import Terms
 
 #: Seconds to wait for another process that writes: as long as a client waits for a broker by default.
 _BUSY_SECONDS = 30

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -40,8 +40,6 @@ from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_li
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from stream_ldp.marginals.distribution import FittedDistribution
 
 #: Digits after the point of the errors of a distribution: an error of 10^-7 takes 10^14 reports.

@@ -6,8 +6,6 @@ taken to be rare (Erlingsson, Pihur and Korolova, 2014, section 4): LASSO select
 and the others are left without an estimate.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,20 +1,16 @@
 """Collections of frequencies and means, about which users are each asked one question."""
 
-from __future__ import annotations
-
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from stream_ldp.collection import PositiveDuration, Prior, Topics
+from stream_ldp.marginals.question import AttributeQuestion
 from stream_ldp.marginals.spec import AnySampledSpec, with_oracle
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.questions.collection import AskingCollection
-
-if TYPE_CHECKING:
-    from stream_ldp.marginals.question import AttributeQuestion
-    from stream_ldp.questions.questions import QuestionSet
+from stream_ldp.questions.questions import QuestionSet
 
 
 class SampledCollection(AskingCollection):

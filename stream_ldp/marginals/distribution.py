@@ -14,8 +14,6 @@ with peaks and that without, by their evidence, the lower bound of variational B
 differ, where the peaks may be as well, and a further peak that a smooth rest may hide.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from stream_ldp.evaluation.completion import complete_attributes
-from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, Trial
 from stream_ldp.marginals.answer import Distribution
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.cells import LEVEL, normal_quantile
+from stream_ldp.pipeline.cells import LEVEL, CellKey, Totals, normal_quantile
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.asking import asked_sums, assumed_table
 
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.evaluation.trial import Trial
     from stream_ldp.marginals.collection import SampledCollection
     from stream_ldp.marginals.distribution import FittedDistribution
     from stream_ldp.marginals.question import AttributeQuestion
-    from stream_ldp.pipeline.cells import CellKey, Totals
     from stream_ldp.questions.attributes import AskedAttribute
     from stream_ldp.questions.questions import QuestionSet, Table
 

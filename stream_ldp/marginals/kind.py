@@ -1,7 +1,5 @@
 """The kind of sampled collections."""
 
-from __future__ import annotations
-
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, always, parts_in
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.marginals.distribution import fit_distribution
+from stream_ldp.marginals.distribution import FittedDistribution, fit_distribution
 from stream_ldp.marginals.estimates import NumberEstimate
 from stream_ldp.marginals.question import AttributeQuestion, with_sampling
 from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.marginals.distribution import FittedDistribution
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.curve import Curve
     from stream_ldp.questions.answers import Answers

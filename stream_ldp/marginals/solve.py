@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.filtering.filtered import filter_window, returning_share
-from stream_ldp.marginals.answer import AnswerPrivacy, Marginal, Marginals
+from stream_ldp.filtering.filtered import FilteredEstimate, filter_window, returning_share
+from stream_ldp.marginals.answer import AnswerPrivacy, Frequencies, Marginal, Marginals, Numbers, Outputs
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.window_task import weighted_sums
+from stream_ldp.pipeline.window_task import WindowTask, weighted_sums
 from stream_ldp.questions.answers import gathered, too_few
 from stream_ldp.questions.plan import published
 from stream_ldp.questions.reports import assumption
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.filtering.filtered import FilteredEstimate
-    from stream_ldp.marginals.answer import Frequencies, Numbers, Outputs
     from stream_ldp.marginals.collection import SampledCollection
     from stream_ldp.pipeline.window_series import WindowSeries
-    from stream_ldp.pipeline.window_task import WindowTask
 
 
 def solve(collection: SampledCollection, task: WindowTask[WindowSeries, Marginals]) -> Marginals:

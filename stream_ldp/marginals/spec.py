@@ -5,6 +5,7 @@ An oracle without keys of its own needs no spec.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args
 
 from pydantic import create_model
@@ -13,21 +14,16 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.marginals.candidates import require_distinguishable, require_identifiable
 from stream_ldp.marginals.cohorts import COHORTS, BitFlipQuestion, BucketQuestion
 from stream_ldp.marginals.numbers import EndsQuestion, NumberQuestion, SignsQuestion
+from stream_ldp.marginals.question import AttributeQuestion
 from stream_ldp.marginals.values import ValueQuestion
-from stream_ldp.mechanisms import ORACLE_SPECS, HalfSpaceResponse
+from stream_ldp.mechanisms import ORACLE_SPECS, FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.mechanisms.local_hashing import cohort_oracle
 from stream_ldp.mechanisms.oracle_spec import MAX_COHORTS, Cohorts, EpsilonSpec, Hashing, OracleSpec
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case, square_wave
 from stream_ldp.mechanisms.repeated import DirectKeys
+from stream_ldp.questions.attributes import AskedAttribute
 from stream_ldp.questions.oracles import VALUE_ORACLES, value_oracle
 from stream_ldp.questions.questions import QuestionSet
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from stream_ldp.marginals.question import AttributeQuestion
-    from stream_ldp.mechanisms import FrequencyOracle, PiecewiseResponse
-    from stream_ldp.questions.attributes import AskedAttribute
 
 #: Equations for each value of a list, where the file does not give the number of cohorts: with hardly more of them
 #: than unknowns, values that often share a bucket have large errors.

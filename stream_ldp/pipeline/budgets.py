@@ -1,19 +1,14 @@
 """How long the budget of a user lasts, what turns of users cost, and the sections of a plan about these."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from stream_ldp.collection import Collection, shown_duration
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.pipeline.answer import WEvent
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.quantity import nats, quantity
-
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.answer import WEvent
 
 #: Units of a duration in days, the longest first.
 _UNITS = {"years": 365.0, "days": 1.0, "hours": 1 / 24, "minutes": 1 / 1_440, "seconds": 1 / 86_400}

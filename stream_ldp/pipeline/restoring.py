@@ -3,23 +3,16 @@
 See `stream_ldp.pipeline.saved_panes`. It is a fold of the partials topic, in the order of its log.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stream_ldp.pipeline.partials import MergeRecord, Partial
 from stream_ldp.pipeline.saved_panes import PanesList, Saved, SavedPane, SavedPlace
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.partials import MergeRecord, Partial
-    from stream_ldp.pipeline.statistics import Statistic
+from stream_ldp.pipeline.statistics import Statistic
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,24 +1,20 @@
 """The cells of a final answer as flat rows of one schema, for databases and tools that take no nested messages."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from stream_ldp.collection.labels import Labels
 from stream_ldp.extras import imported
 from stream_ldp.pipeline.answer import Answer, moment
 from stream_ldp.pipeline.cells import LEVEL
 from stream_ldp.pipeline.content_type import CONNECT_ROW, ROW, Headers
 from stream_ldp.pipeline.selection import EVERYTHING, Selection
 from stream_ldp.spreadsheet import csv_line
-
-if TYPE_CHECKING:
-    from stream_ldp.collection.labels import Labels
 
 #: The columns of a row, in order, each with its type: text, time (ISO 8601, UTC), integer, number or truth. None of
 #: the names is reserved in SQL, and all collections of all kinds have the same.

@@ -4,17 +4,13 @@ The value of the record is for readers of the answer, and does not contain the s
 compacted and deleted with the value, so that no reader of the log can find the one without the other.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pydantic import BaseModel
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from stream_ldp.pipeline.content_type import Headers
+from stream_ldp.pipeline.content_type import Headers
 
 #: Name of the header: a JSON object of parts by their places in the value, as JSON pointers (RFC 6901).
 HEADER = "solver-state"

@@ -1,37 +1,29 @@
 """Evaluation of collections of records: their joint distributions, in one window or in many."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.evaluation.completion import complete_estimates
 from stream_ldp.evaluation.distance import average_variation_distance, coverage, joint_metrics, joint_of
 from stream_ldp.evaluation.prediction import assumed_records
-from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, Trial
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.cells import Totals
 from stream_ldp.pipeline.newest_finals import kept_finals, period_ms_of
 from stream_ldp.pipeline.solve_time import MAX_VALUES
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.records.answer import Estimate
 from stream_ldp.records.bit_selection import selected
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import solve
-from stream_ldp.records.stream import Stream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.evaluation.trial import Trial
-    from stream_ldp.pipeline.cells import Totals
-    from stream_ldp.records.answer import Estimate
-    from stream_ldp.records.collection import JointCollection
-    from stream_ldp.records.series import EstimateSpec
-    from stream_ldp.records.stream import Pane
+from stream_ldp.records.stream import Pane, Stream
 
 #: Windows before this share of them are not scored: the past has only begun.
 _FIRST_SCORED = 0.25

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from stream_ldp.pipeline.statistics import tally_of_rows
+from stream_ldp.pipeline.statistics import Tally, tally_of_rows
 from stream_ldp.records.bit_selection import BitSelection, Pieces
 from stream_ldp.records.linking import reports_per_user
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.statistics import Tally
     from stream_ldp.pipeline.statistics.row_tally import TableTally
     from stream_ldp.records.collection import JointCollection
 

@@ -6,8 +6,6 @@ each bit was 1 in them reveals as much as the reports themselves, since they are
 permanent response.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

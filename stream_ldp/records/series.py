@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import Name, Part, PositiveDuration, Prior, require_distinct
+from stream_ldp.collection import Name, Part, PositiveDuration, Prior, Window, require_distinct
 from stream_ldp.collection.located import Misplaced
 
 if TYPE_CHECKING:
-    from stream_ldp.collection import Window
     from stream_ldp.records.answer import Estimate
 
 #: Most attributes that have a hidden factor in common: it is learnt from all their pairs, 496 of 32.

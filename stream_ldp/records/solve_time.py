@@ -11,32 +11,25 @@ evaluations other data takes. `python -m tests.benchmarks.solve_times` compares 
 population.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.evaluation.prediction import assumed_records
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.solve_time import MAX_VALUES, SolveTime
+from stream_ldp.pipeline.solve_time import MAX_VALUES, SolveTime, Timer
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.records.answer import Estimate
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import solve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.solve_time import Timer
-    from stream_ldp.records.answer import Estimate
-    from stream_ldp.records.collection import JointCollection
-    from stream_ldp.records.series import EstimateSpec
 
 #: Rows times cells of the larger of the two samples that every estimate is solved for: about a second.
 _ROW_CELLS = 10**8

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_ldp.mechanisms import SeededEntropy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy, Mechanism
-    from stream_ldp.mechanisms.mechanism import Symbols
+from stream_ldp.mechanisms import Entropy, Mechanism, SeededEntropy
+from stream_ldp.mechanisms.mechanism import Symbols
 
 #: Share of the records, by the value that drifts, from which the first window's users come, and the last one's.
 _DRIFT_SHARE = 0.4

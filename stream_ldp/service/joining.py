@@ -1,24 +1,18 @@
 """Let partitions that nobody has counted yet join their collection, before they are counted."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
+from stream_ldp.collection import Collection
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.merge_commits import last_merge
 from stream_ldp.kafka.producer import Producer, Record
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.closed_so_far import ClosedSoFar
 from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.partials import Watermark
+from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.service.windows_log import partials_log
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.cluster import Cluster
-    from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.topic_identity import TopicIdentity
 
 
 class Joining:

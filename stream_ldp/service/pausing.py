@@ -1,27 +1,21 @@
 """Pause a registered collection, so that nobody counts or merges it while it is changed or retired."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from aiokafka import TopicPartition
 
+from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.fenced_producer import FencedProducer
 from stream_ldp.kafka.offsets import bounds_of
 from stream_ldp.kafka.registry import Registration, register
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.pipeline.retirement import Retirement
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.settings import Settings
 
 #: Seconds for all workers to end their work on a collection: those that follow the registry do so within some two,
 #: and one that has been killed or frozen is a member of its group until its session ends.

@@ -1,22 +1,16 @@
 """Check the cluster before a worker starts: Faust would wait without end for a missing topic."""
 
-from __future__ import annotations
-
 import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration
 from stream_ldp.kafka.registry_log import read_registry
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import ExistingTopic, TopicSpec, topic_specs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.settings import Settings
 
 CHANGE_TOPIC = (
     "change it with Kafka's kafka-configs.sh or kafka-topics.sh, or ask for what is there "

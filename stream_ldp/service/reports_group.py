@@ -10,26 +10,21 @@ commits and gives up by itself (`stream_ldp.service.ownership`), as if it had a 
   commit is never made with the generation of a later assignment.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
 from aiokafka.errors import IllegalStateError, KafkaError
 
+from stream_ldp.kafka.columns import Columns
 from stream_ldp.kafka.consumer import ColumnConsumer
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from stream_ldp.kafka.columns import Columns
-    from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings import Settings
 
 #: Default of Kafka for the longest time between two fetches of a live consumer, in milliseconds.
 MAX_POLL_INTERVAL_MS = 300_000

@@ -1,25 +1,19 @@
 """Compare what workers have counted with what the merge has: a merge that hears nothing has no error."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from stream_ldp.kafka.cluster import Cluster, ClusterError
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_checkpoint import Checkpoint, ForeignCommit
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS, panes_closed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.merging import Merge
 
 log = logging.getLogger(__name__)
 

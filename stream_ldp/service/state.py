@@ -1,26 +1,20 @@
 """Read how far a collection has come: what is counted, which windows are open, and the last answers."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aiokafka import TopicPartition
 
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.offsets import bounds_of
 from stream_ldp.kafka.releases import released
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Answer, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.quarantine import Quarantine, Unread
 from stream_ldp.pipeline.source_checkpoint import Checkpoint, ForeignCommit
 from stream_ldp.service.windows_log import AnswersLog, partials_log
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.settings import Settings
 
 #: Most times that the windows are read while workers come and go; a worker has started within seconds.
 MAX_READS = 3

@@ -4,8 +4,6 @@ A fault of the data never stops it; a fault of the environment that outlasts its
 No part lives on without the others, so there is no worker that is a member of its groups and consumes nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import gc
@@ -17,11 +15,13 @@ import sys
 import tempfile
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 from mode import Service
 
+from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.kafka.broker_watch import BrokerWatch
@@ -30,6 +30,7 @@ from stream_ldp.kafka.fenced_producer import ExclusiveWriter, FencedProducer
 from stream_ldp.kafka.merge_commits import begin_at_the_end
 from stream_ldp.kafka.patience import RETRY_SECONDS, is_of_the_environment, passes, patiently
 from stream_ldp.kafka.producer import Producer
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.shared_client import SharedClient
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.kinds import load_solver
@@ -41,12 +42,6 @@ from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.preflight import check_fences, preflight
 from stream_ldp.service.reports_group import ReportsGroup
 from stream_ldp.service.roster import Roster
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from stream_ldp.collection import Collection
-    from stream_ldp.kafka.settings import Settings
 
 log = logging.getLogger(__name__)
 

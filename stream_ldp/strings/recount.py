@@ -4,18 +4,14 @@ Reports only come, and a solve of a million of them takes seconds. The counts ar
 the same whether they are added up at once or in parts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.statistics import RowCounts
 
 #: Most counts that are kept, of 8 bytes each: with 64 beginnings of each of two questions about two more of 26
 #: letters, there are 90,000, and up to twice as many are kept. What is beyond is counted anew.

@@ -1,7 +1,5 @@
 """What takes rows, a folder or a database: each answer's at once, with the same result however often it comes."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

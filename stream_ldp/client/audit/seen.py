@@ -1,21 +1,16 @@
 """What is seen while clients run: records as the brokers take them, the system's randomness, and the log."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re
+from collections.abc import Collection as Container
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.audit.wire.batch import read, rounded_time
 from stream_ldp.audit.wire.notation import Unspecified
-
-if TYPE_CHECKING:
-    from collections.abc import Collection as Container
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from stream_ldp.kafka.memory import Sent
+from stream_ldp.kafka.memory import Sent
 
 #: The headers of a record, section 7 of docs/wire.md.
 _HEADERS = [("content-type", b"application/vnd.sldp.batch;v=1")]

@@ -14,21 +14,17 @@ pairs of attributes add, and so on (the orthogonal decomposition of Lancaster, 1
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.patterns import Feature, FloatArray
 from stream_ldp.records.estimators.secular import eigh_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.records.estimators.likelihood import Likelihood
-    from stream_ldp.records.estimators.patterns import Feature, FloatArray
 
 #: Without noise, a value that no report supports has probability 0, and then no function has unit variance.
 _MIN_PROBABILITY = 1e-12

@@ -15,19 +15,15 @@ tolerance is just large enough for weights that are nearly equal, and larger for
 less: c_k is c over the share that they resolve.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stream_ldp.records.estimators.basis import MIN_RETAINED, Scored
-
-if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import Likelihood
-    from stream_ldp.records.estimators.patterns import FloatArray
-    from stream_ldp.records.estimators.prior import Prior
+from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.patterns import FloatArray
+from stream_ldp.records.estimators.prior import Prior
 
 #: Least weight of a report: one that would be below it, or below 0, still counts.
 _MIN_WEIGHT = 1e-3

@@ -11,15 +11,12 @@ with precision W. It is taken as normal with mean 0 and a variance v. The log ma
 1/2 [v x^2 / (1 + v W) - ln(1 + v W)]. Neither sign is the likelier one before there are reports.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from stream_ldp.records.estimators.patterns import FloatArray
+from stream_ldp.records.estimators.patterns import FloatArray
 
 #: The variances that are tried, evenly spaced in their logarithms; a correlation of 1/2 is a large one.
 _VARIANCES = np.geomspace(0.25e-3, 0.25, 40)

@@ -11,29 +11,25 @@ far. Neither ever forms the product of rows and cells. Where each row supports a
 values, `NamedValues` needs no table at all.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.records.estimators.patterns import (
     CACHED,
     LARGEST_ARRAY,
+    Feature,
+    FloatArray,
+    Patterns,
     counted,
     every_combination,
     gathered,
     numbered,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.records.estimators.patterns import Feature, FloatArray, Patterns
 
 #: The first attributes are contracted for all combinations of their patterns while these are at most so many times
 #: the rows: a matrix product takes less than half as long for a combination as a gather for one that occurs.

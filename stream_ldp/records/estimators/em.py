@@ -1,18 +1,12 @@
 """Expectation maximisation (Chu, Long and Liu, 2022, section 4.4)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from stream_ldp.records.estimators.objective import Objective
+from stream_ldp.records.estimators.patterns import FloatArray
 from stream_ldp.records.estimators.problem import Fit, Problem
 from stream_ldp.records.estimators.solution import Start
 from stream_ldp.records.estimators.squarem import ascend
-
-if TYPE_CHECKING:
-    from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Share of the prior's centre in every start. EM multiplies, so a cell that the start lacks must begin above 0, and
 #: the nearer to 0, the longer it takes. With little noise (f = 0.01, 20,000 reports, 64 cells) a start without the

@@ -14,15 +14,11 @@ from __future__ import annotations
 import math
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.records.estimators.basis import MIN_RETAINED
-
-if TYPE_CHECKING:
-    from stream_ldp.records.estimators.basis import AttributeBasis, Moments, ProductBasis
-    from stream_ldp.records.estimators.patterns import FloatArray
+from stream_ldp.records.estimators.basis import MIN_RETAINED, AttributeBasis, Moments, ProductBasis
+from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Number of values of v that are tried, evenly spaced in ln v.
 _GRID = 100

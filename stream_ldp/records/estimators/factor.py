@@ -11,17 +11,13 @@ Independent normal distributions are taken for their posterior (variational Baye
 gives a lower bound of the evidence, to hold against that of pairs which have nothing to do with each other.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from stream_ldp.records.estimators.patterns import FloatArray
+from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Most rounds over all attributes: the bound has stopped rising by then.
 _ROUNDS = 60

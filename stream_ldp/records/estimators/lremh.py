@@ -1,16 +1,10 @@
 """LREMH: EM that starts from the cells that LASSO finds (Chu, Long and Liu, 2022, Algorithm 2)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from stream_ldp.records.estimators.em import climb, iterate
 from stream_ldp.records.estimators.lasso import pair_lasso, paper_lasso
+from stream_ldp.records.estimators.patterns import FloatArray
+from stream_ldp.records.estimators.problem import Fit, Problem
 from stream_ldp.records.estimators.solution import Start
-
-if TYPE_CHECKING:
-    from stream_ldp.records.estimators.patterns import FloatArray
-    from stream_ldp.records.estimators.problem import Fit, Problem
 
 
 class CertifiedLREMH:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import Likelihood, Score
-    from stream_ldp.records.estimators.patterns import FloatArray
+from stream_ldp.records.estimators.likelihood import Likelihood, Score
+from stream_ldp.records.estimators.patterns import FloatArray
 
 #: End of the search for the best t of a certificate, as a share of the interval up to the pole.
 _BELOW_POLE = 1.0 - 1e-9

@@ -4,23 +4,17 @@ Let row i have the likelihood L_j[i, v] of value v of attribute j. An attribute 
 L_j, its patterns, so that what is computed of them takes no longer the more reports there are.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.packing import unpack
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.statistics import RowCounts
 
 FloatArray = NDArray[np.float64]
 Feature = Callable[[FloatArray], FloatArray]

@@ -23,9 +23,10 @@ the whole reports is added.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -33,16 +34,12 @@ from stream_ldp.records.estimators.basis import MIN_RETAINED, AttributeBasis, Mo
 from stream_ldp.records.estimators.common_correlation import CommonCorrelation
 from stream_ldp.records.estimators.evidence import Evidence, log_mean_ratios, tied_means
 from stream_ldp.records.estimators.factor import Factor
+from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.objective import Objective
+from stream_ldp.records.estimators.patterns import Feature, FloatArray
 from stream_ldp.records.estimators.rare_values import ShareErrors
 from stream_ldp.records.estimators.solution import Start
 from stream_ldp.records.estimators.squarem import ascend
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from stream_ldp.records.estimators.likelihood import Likelihood
-    from stream_ldp.records.estimators.patterns import Feature, FloatArray
 
 #: Number of users by which a marginal may be off after iterative proportional fitting, and largest number of passes:
 #: it takes tens, but noise can make three pairs that no joint has.

@@ -21,18 +21,15 @@ geometric number of users, where each more of them is e^-epsilon times as likely
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.records.estimators.likelihood import Likelihood
-    from stream_ldp.records.estimators.patterns import FloatArray
+from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.patterns import FloatArray
 
 
 class RareValues(NamedTuple):

@@ -1,15 +1,12 @@
 """SQUAREM: extrapolated EM steps (Varadhan and Roland, 2008), and mixtures of many of them where that is slow."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from stream_ldp.records.estimators.objective import Objective, Point
-    from stream_ldp.records.estimators.patterns import FloatArray
+from stream_ldp.records.estimators.objective import Objective, Point
+from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Number of evaluations after which an ascent ends even without its certificate.
 _LIMIT = 500

@@ -32,26 +32,22 @@ that change places have nearly equal errors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.filtering.local_level import DRIFTS, Drift, Errors, Noise
 from stream_ldp.filtering.tracking import filtered_scores, unexpected
 from stream_ldp.records.estimators.basis import MIN_RETAINED
 from stream_ldp.records.estimators.calibration import calibrated
+from stream_ldp.records.estimators.patterns import FloatArray
 from stream_ldp.records.estimators.prior import Prior
+from stream_ldp.records.estimators.problem import Problem
 from stream_ldp.records.estimators.solution import Past
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.records.estimators.patterns import FloatArray
-    from stream_ldp.records.estimators.problem import Problem
 
 #: Most windows like this one that all reports are worth. A function that retains nothing and replaces one that is
 #: known exactly would otherwise seem to be known from any number of windows.

@@ -218,9 +218,7 @@ class _Way:
 class _Decision(Protocol):
     """A decision with a number of possible outcomes."""
 
-    def __hash__(self) -> int:
-        """Return the same for equal decisions."""
-        ...
+    def __hash__(self) -> int: ...
 
     @property
     def outcomes(self) -> int:

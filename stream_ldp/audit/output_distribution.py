@@ -63,7 +63,6 @@ def largest_loss(outputs: Iterable[Mapping[bytes, Fraction]]) -> float:
 
 
 def _largest_loss(columns: Iterable[Sequence[Fraction]]) -> float:
-    """Return the same of each output's probabilities with all inputs."""
     largest = Fraction(1)
     for chances in columns:
         if not all(chances):

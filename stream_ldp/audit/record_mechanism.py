@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 class Charged(Protocol):
     """What a ledger charges for reports that show so many permanent responses, in nats."""
 
-    def __call__(self, cost: RepeatedCost, *, values: int, reports: int) -> float:
-        """Return it; `cost` is that of one response."""
-        ...
+    def __call__(self, cost: RepeatedCost, *, values: int, reports: int) -> float: ...
 
 
 #: Numbers of reports for which a record that may change is enumerated.

@@ -15,8 +15,6 @@ _HELP = "Live joint distributions and heavy hitters from locally private reports
 
 
 class _Root(Commands):
-    """The group of all commands."""
-
     table: ClassVar = {
         "try": Command(
             Deferred("stream_ldp.cli.try_out:try_out"),

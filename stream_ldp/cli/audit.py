@@ -158,7 +158,6 @@ def _enumerate(audited: AuditSubject, subject: str, *, as_json: bool) -> None:
 
 
 def _document(found: Exact) -> dict[str, Any]:
-    """Return what an enumeration has found as plain data."""
     document: dict[str, Any] = {
         "results": [claim.row for claim in found.claims],
         "probabilities_as_stated": not found.differences,

@@ -75,8 +75,6 @@ class _Single(_WithoutTypesOfFlags, TyperCommand):
 
 
 class _Group(_WithoutTypesOfFlags, TyperGroup):
-    """A group of commands within another one."""
-
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command; what is like none is a file or a name, as a rule, before which a command is missing."""
         if args and not get_close_matches(args[0], self.commands):

@@ -78,7 +78,6 @@ def _set_level(level: LogLevel) -> None:
 
 
 def _move(steps: int) -> None:
-    """Change the level while the process runs."""
     now = logging.getLogger("stream_ldp").level
     place = [logging.getLevelNamesMapping()[level.name] for level in _LEVELS].index(now) + steps
     level = _LEVELS[min(max(place, 0), len(_LEVELS) - 1)]

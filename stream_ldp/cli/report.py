@@ -277,7 +277,6 @@ class ReportOptions:
         return secret, ledger
 
     def _terms(self, agreed: Terms) -> Terms:
-        """Return agreed terms with those that were given in their place."""
         changed = dict(self.given)
         if "assumption" in changed:
             changed.setdefault("max_values", None)
@@ -289,7 +288,6 @@ class ReportOptions:
 
 
 def _report_records(collection: CollectionOfRecords, options: ReportOptions) -> None:
-    """Publish the records of one user or of many."""
     if options.epochs is not None:
         fail(f"--epochs is for collections of item sets, which {collection.name} is not: leave it out", code=2)
     user = None
@@ -415,7 +413,6 @@ def _seconds(collection: Collection, epochs: int | None) -> float | None:
 
 
 async def _sets(path: Path) -> AsyncGenerator[list[str], None]:
-    """Yield the set of each line as it comes."""
     source = "standard input" if str(path) == "-" else str(path)
     number = 0
     async with aclosing(lines_of(path)) as chunks:

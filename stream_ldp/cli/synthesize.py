@@ -158,7 +158,6 @@ async def _make(
 
 
 async def _take(name: str, settings: Settings, *, window_ms: int | None, output: Path | None) -> None:
-    """Write the records of a window that have been published."""
     windows: dict[int, dict[str, dict[int, Any]]] = {}
     async with Subscriber(name, chunk_class(), settings=settings, from_beginning=True, follow=False) as chunks:
         async for each in chunks:
@@ -190,7 +189,6 @@ async def _take(name: str, settings: Settings, *, window_ms: int | None, output:
 
 
 def _write(columns: Mapping[str, list[str]], output: Path | None) -> None:
-    """Write records to a file, or to standard output."""
     if output is None:
         _write_csv(columns, sys.stdout)
         return

@@ -64,7 +64,6 @@ class Answers(Sequence["Answer"]):
         return f"<{quantity(len(self.found), 'answer')} of {self.found[0].collection} ({what}), {first} to {last}>"
 
     def _repr_html_(self) -> str:
-        """Show them in a notebook, as a table."""
         return f"<p>{escape(repr(self))}</p>{self.table()._repr_html_()}"
 
     def plot(self, *, level: float = LEVEL, of: str | Sequence[str] = (), given: str | Sequence[str] = ()) -> Any:

@@ -53,7 +53,6 @@ def figure_of(
 
 
 def _cells(answer: Answer, of: Sequence[str], given: Sequence[str]) -> dict[str, Cell]:
-    """Return the numbers by what they are about."""
     cells = answer.narrowed_to(of, given=given) if of or given else (each for each in answer.cells() if each.names)
     return {", ".join(map(str, cell.labels.values())): cell for cell in cells if not math.isnan(cell.estimate)}
 

@@ -80,7 +80,6 @@ class Outbox:
         return self
 
     async def _started(self) -> set[str]:
-        """Start the producer, and return the names of the topics that it finds."""
         try:
             async with asyncio.timeout(START_TIMEOUT_SECONDS):
                 await self._producer.start()

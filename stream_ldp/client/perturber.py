@@ -32,7 +32,6 @@ class Perturber:
     """
 
     def __init__(self, collection: Any, *, entropy: Entropy) -> None:
-        """Take a collection of any kind, and the source of fresh noise."""
         self._collection: Collection = collection
         self._kind = kind_of(collection)
         self._entropy = entropy

@@ -135,7 +135,6 @@ class ClientProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End it."""
         self._end()
 
     @property

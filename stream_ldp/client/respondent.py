@@ -79,7 +79,6 @@ class Respondent:
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        """Begin; the feed is open."""
         self._task = asyncio.create_task(self._follow())
         return self
 

@@ -78,7 +78,6 @@ class RoundFeed:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Disconnect."""
         await self._reader.stop()
 
     async def next(self, *, until_ms: int | None = None) -> RoundMessage | None:

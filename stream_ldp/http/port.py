@@ -228,7 +228,6 @@ class Port:
             )
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request, and write the answer in time."""
         protocol = request.protocol
         connection = self._idle.pop(protocol, None)
         try:

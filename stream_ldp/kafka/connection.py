@@ -312,7 +312,6 @@ _TLS_REASONS = {
 
 
 def _closed(error: BaseException) -> bool:
-    """Decide whether the broker closed the connection, whatever for."""
     return any(isinstance(cause, ConnectionResetError | EOFError) for cause in _causes(error))
 
 

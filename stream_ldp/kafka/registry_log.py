@@ -61,7 +61,6 @@ class RegistryLog:
     """
 
     def __init__(self, settings: Settings) -> None:
-        """Prepare; nothing is read yet."""
         self.registered: dict[str, Registration] = {}
         self.unreadable: dict[str, str] = {}
         self._reader = LogReader(settings.topic_names.collections, settings=settings)

@@ -10,7 +10,6 @@ class TokenFile(AbstractTokenProvider):  # type: ignore[misc]
     """A token file is read anew for each connection."""
 
     def __init__(self, path: Path) -> None:
-        """Prepare for a file."""
         self._path = path
 
     async def token(self) -> str:

@@ -47,7 +47,6 @@ class Receipt:
         return surest_guess(self.spent)
 
     def __str__(self) -> str:
-        """Say it in sentences."""
         unbounded = math.isinf(self.budget)
         left = "there is no budget" if unbounded else f"{_down(self.left)} of {self.budget:g} are left"
         linked = " It shows which reports are yours." if self.linked else ""

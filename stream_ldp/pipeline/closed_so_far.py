@@ -18,7 +18,6 @@ class ClosedSoFar:
     """The furthest watermark of each source partition of a collection, of whatever generation and topic."""
 
     def __init__(self) -> None:
-        """Begin without watermarks."""
         self._times_ms: dict[int, int] = {}
         self._generations: dict[int, int] = {}
         # The least number of partitions that any watermark's topic had: that of the first topic with watermarks.

@@ -87,7 +87,6 @@ class NewestFinals:
     """The newest finals of each series, and where on the answers topic they are."""
 
     def __init__(self, collection: Collection) -> None:
-        """Begin without finals."""
         self._collection = collection
         # By series, in the order of their windows.
         self._finals: dict[str, list[Answer]] = {}

@@ -47,8 +47,6 @@ class PartialError(StreamLDPError, ValueError):
 
 
 class _Record:
-    """What all records have: their headers."""
-
     __slots__ = ()
 
     headers: ClassVar[Headers] = PARTIAL

@@ -35,11 +35,9 @@ class RegionWatermarks:
         return self._regions[self.names[0]]
 
     def __getitem__(self, name: str) -> SourceWatermarks:
-        """Return those of a region that the merge waits for."""
         return self._regions[name]
 
     def __contains__(self, name: str) -> bool:
-        """Decide whether the merge waits for a region."""
         return name in self._regions
 
     @property

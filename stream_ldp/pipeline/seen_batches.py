@@ -69,7 +69,6 @@ class SeenBatches:
     """A set of hashes: a table in which each has the first free slot from that of its lowest bits on."""
 
     def __init__(self) -> None:
-        """Begin without hashes."""
         self._slots = np.zeros(_LEAST_SLOTS, dtype=np.uint64)  # 0 where one is free
         self._number = 0
 

@@ -14,7 +14,6 @@ class Source(NamedTuple):
     partition: int
 
     def __str__(self) -> str:
-        """Name it in a message."""
         return f"source partition {self.partition}{f' of region {self.region}' if self.region else ''}"
 
 

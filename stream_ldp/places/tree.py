@@ -34,7 +34,6 @@ class Region:
         return self.end - self.first
 
     def __contains__(self, place: int) -> bool:
-        """Say whether a place, given by number, is in it."""
         return self.first <= place < self.end
 
 

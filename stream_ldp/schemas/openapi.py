@@ -272,7 +272,6 @@ def gateway() -> _Json:
 def _query(
     name: str, summary: str, parameters: dict[str, tuple[_Json, str]], answer: _Json, refusals: _Json
 ) -> _Json:
-    """Describe a query about a collection of the page."""
     get = _get(name, summary, answer)
     asked = [
         {"name": name, "in": "query", "schema": schema, "description": text}
@@ -298,7 +297,6 @@ def column_schema(name: str) -> _Json:
 
 
 def _answers() -> _Json:
-    """Describe the query for final answers."""
     parameters: dict[str, tuple[_Json, str]] = {
         "of": (
             TEXT,
@@ -358,7 +356,6 @@ def _sentences() -> _Json:
 
 
 def _plan() -> _Json:
-    """Describe the plan of a collection."""
     parameters: dict[str, tuple[_Json, str]] = {
         "users": (
             {"type": "integer", "minimum": 1, "maximum": MOST_USERS, "default": 10_000},

@@ -139,7 +139,6 @@ class CollectionMerger:
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """Begin without windows."""
         self.merge = Merge(self._collection, partitions=0, regions=self._settings.region_names)
         self._regions = RegionWaits(self.merge, self._region_waits)
         self._without: list[str] = []
@@ -493,7 +492,6 @@ class CollectionMerger:
         return records
 
     def _withhold(self, step: MergeStep) -> None:
-        """Pass over a window of too few users."""
         name, series = self._collection.name, step.task.series.name
         log.info(
             "%s/%s: nothing is published of a window of fewer than %d users",

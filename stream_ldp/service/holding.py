@@ -23,7 +23,6 @@ class Holding:
     def __init__(
         self, merge: Merge, quarantine: Quarantine, *, cluster: Cluster, settings: Settings, metrics: MergeMetrics
     ) -> None:
-        """Begin without any."""
         self._merge = merge
         self._quarantine = quarantine
         self._cluster = cluster

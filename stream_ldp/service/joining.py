@@ -19,7 +19,6 @@ class Joining:
     """The way by which source partitions join one collection: see `stream_ldp.pipeline.closed_so_far`."""
 
     def __init__(self, collection: Collection, *, settings: Settings, cluster: Cluster, producer: Producer) -> None:
-        """Prepare for a collection."""
         self._collection = collection
         self._settings = settings
         self._cluster = cluster

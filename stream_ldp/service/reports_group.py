@@ -123,7 +123,6 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
     """This worker's membership in the group that counts all collections."""
 
     def __init__(self, settings: Settings) -> None:
-        """Prepare; the group is joined with the first collection."""
         self._settings = settings
         self._consumer: Any = None
         self._members: dict[str, Member] = {}

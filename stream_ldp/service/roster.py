@@ -136,7 +136,6 @@ class Roster(Service):
                 await self._look()
 
     async def _look(self) -> None:
-        """Take note of what is registered now."""
         await self._registry.read()
         self._looked_at = time.monotonic()
         for name, registration in self._registry.registered.items():

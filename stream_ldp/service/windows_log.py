@@ -35,9 +35,9 @@ class AnswersLog:
     position: offset of the record that comes next.
     """
 
-    def __init__(self, merge: Merge, quarantine: Quarantine, *, settings: Settings, begin: int = 0) -> None:
-        """Begin at an offset, or, if that is before the oldest record, with all."""
-        self.position = begin
+    def __init__(self, merge: Merge, quarantine: Quarantine, *, settings: Settings) -> None:
+        """Begin with the oldest record."""
+        self.position = 0
         self._merge = merge
         self._quarantine = quarantine
         self._settings = settings

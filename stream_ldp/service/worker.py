@@ -287,7 +287,6 @@ class _Process:
                 await self._give_up_worker(error)
 
     async def _work_once(self) -> None:
-        """Check the cluster, then work until a part crashes."""
         await patiently(self._check, seconds=self._settings.outage_seconds, waiting=self._wait)
         if self._waiting_for is not None:
             log.warning("the brokers answer")
@@ -323,7 +322,6 @@ class _Process:
         self._again = None
 
     async def _check(self) -> None:
-        """Check the cluster."""
         await preflight(self._settings, self._collections)
         async with Cluster.connect(self._settings) as cluster:
             await check_fences(cluster, self._settings, self._collections.values())

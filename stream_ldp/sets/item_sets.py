@@ -34,7 +34,6 @@ class ItemSets:
         return cls(_offsets(np.array(sizes, dtype=np.int64)), np.array(items, dtype=np.int64))
 
     def __len__(self) -> int:
-        """The number of users."""
         return len(self.offsets) - 1
 
     def __getitem__(self, users: slice | NDArray[Any] | list[int]) -> Self:

@@ -11,12 +11,11 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import MAX_EPSILON, shown_epsilon
-from stream_ldp.pipeline.answer import Count, EventTime, Integer, Positive
-from stream_ldp.pipeline.content_type import Headers, content_type_of
+from stream_ldp.pipeline.answer import Count, EventTime, Integer, Message, Positive
 from stream_ldp.sets.item_sets import largest_padding
 from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry, Phase, candidates_of, may_ask_for_missing, whole_phases
 
@@ -28,7 +27,7 @@ class RoundRefused(StreamLDPError, ValueError):
     """A round does not fit the client's collection: nothing is reported to it."""
 
 
-class Round(BaseModel):
+class Round(Message):
     """One phase of one epoch.
 
     epsilon: what a report costs, in nats, according to the service.
@@ -40,7 +39,7 @@ class Round(BaseModel):
     """
 
     # Strict, so that text or a truth value is not read as a number: clients in other languages would not do so.
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+    model_config = ConfigDict(strict=True)
 
     schema_version: Literal[1] = 1
     collection: str
@@ -88,18 +87,9 @@ class Round(BaseModel):
         return Inquiry(phase=self.phase, candidates=candidates, padding=self.padding, missing=self.missing)
 
     @property
-    def headers(self) -> Headers:
-        """The headers of its record."""
-        return content_type_of(type(self))
-
-    @property
     def key(self) -> bytes:
         """The record key."""
         return f"{self.epoch}|{self.phase}".encode()
-
-    def to_bytes(self) -> bytes:
-        """Encode the round as UTF-8 JSON."""
-        return self.model_dump_json().encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

@@ -189,10 +189,7 @@ class Fit:
 
 
 def proportional_fit(
-    start: NDArray[np.float64],
-    measured: Sequence[tuple[tuple[int, int], NDArray[np.float64]]],
-    *,
-    sweeps: int = _SWEEPS,
+    start: NDArray[np.float64], measured: Sequence[tuple[tuple[int, int], NDArray[np.float64]]]
 ) -> tuple[NDArray[np.float64], int, float]:
     """Fit a joint distribution to pairs, with the least divergence from the start.
 
@@ -205,7 +202,7 @@ def proportional_fit(
     if len(measured) == 1 and start.ndim == 2:
         return measured[0][1], 0, 0.0
     found, change, swept = start, 0.0, 0
-    while measured and swept < sweeps:
+    while measured and swept < _SWEEPS:
         swept += 1
         before = found
         for axes, pair in measured:

@@ -194,7 +194,6 @@ class _Demo:
             task.result()
 
     async def _over(self, seconds: float) -> None:
-        """Return so many seconds after the first final answer."""
         await self._answered.wait()
         await asyncio.sleep(seconds)
 

@@ -175,7 +175,6 @@ class AnswerText:
         return table
 
     def _place(self, rank: int, cell: Cell) -> Iterator[RenderableType]:
-        """Show the rank of a cell, and how it has changed."""
         if self.look.ranked:
             yield str(rank)
         if self.ranks is None:
@@ -209,7 +208,6 @@ class AnswerText:
         return [] if parts is None else [f"regions={','.join(f'{part.region}:{part.state}' for part in parts)}"]
 
     def _sentences(self) -> Iterator[str]:
-        """Say how far to trust the answer."""
         answer, judged = self.answer, self.read.judgement()
         if answer.sources is not None:
             yield f"regions: {'; '.join(map(str, answer.sources))}"
@@ -229,7 +227,6 @@ class AnswerText:
             yield f"beside the truth: {text.replace('_', ' ').replace('/', ' of ')}"
 
     def _words(self, cell: Cell) -> str:
-        """Write a cell as a word of a line."""
         error, true = cell.standard_error, self._true(cell)
         off = "" if true is None else f"({shown(true, error)})"
         spread = "" if error is None else f"±{shown(error, error)}"

@@ -144,6 +144,5 @@ def _as_text(keys: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flow(value: Any) -> str:
-    """Write a value as YAML on one line."""
     text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf)
     return text.removesuffix("...\n").strip()

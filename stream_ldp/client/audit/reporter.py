@@ -493,7 +493,6 @@ class Auditor(ClientAudit):
         *,
         system: SystemRandomness | None = None,
     ) -> list[Sent]:
-        """Start a client for one report, and return what it sends."""
         broker = self._broker(time_ms)
         ledger = PrivacyLedger.open(path, secret=secret)
         watched = system or SystemRandomness()
@@ -517,7 +516,6 @@ class Auditor(ClientAudit):
         max_reports: int = _ORDERED,
         on_send: Any = None,
     ) -> list[Sent]:
-        """Start a client for the reports of many users, and return what it sends."""
         broker = self._broker(time_ms, on_send)
         ledgers = None
         if paths is not None and secrets is not None:
@@ -536,10 +534,8 @@ class Auditor(ClientAudit):
 
 
 def _rows(sent: Sequence[Sent]) -> list[bytes]:
-    """Return all rows of some records."""
     return [row for each in sent for row in read(each.value).rows]
 
 
 def _used(words: Iterator[int], system: SystemRandomness) -> int:
-    """Return the number of words that were taken."""
     return len(system.drawn) // 4 - sum(1 for _ in words)

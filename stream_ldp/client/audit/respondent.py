@@ -262,7 +262,6 @@ class RoundAuditor(ClientAudit):
         return best
 
     async def _run(self, held: Sequence[int], path: Path, begin_ms: int, end_ms: int) -> list[Sent]:
-        """Start a client at one time, end it at another, and return what it sends."""
         broker = broker_of(self._collection)
         broker.now_ms, broker.end_ms, broker.on_send = begin_ms, end_ms, self._charge_of(path)
         topic = SETTINGS.topic_names.rounds(self._collection.name)

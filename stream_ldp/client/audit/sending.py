@@ -92,7 +92,6 @@ class ClientAudit:
 
     @property
     def _fingerprints(self) -> set[bytes]:
-        """Fingerprints that batches may have."""
         return {self._client.fingerprint}
 
     def frames(self, file: Mapping[str, Any]) -> Iterator[str]:
@@ -105,7 +104,6 @@ class ClientAudit:
         )
 
     def _ledger(self, secret: bytes, terms: Terms = AGREED) -> Path:
-        """Return the file of a new ledger."""
         path = self._directory / f"ledger-{next(self._users)}"
         PrivacyLedger.create(path, secret=secret, terms=terms)
         return path

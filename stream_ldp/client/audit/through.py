@@ -101,7 +101,6 @@ class _Through:
         self._fingerprint = self._given()
 
     def _given(self) -> bytes:
-        """Give the client the collection."""
         try:
             return self._process.collection(
                 self._text, document=self._collection.document, meaning=self._collection.meaning

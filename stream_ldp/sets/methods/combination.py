@@ -127,13 +127,11 @@ def most_frequent(estimate: RankingEstimate, count: int) -> RankingEstimate:
 
 
 def _select(estimate: RankingEstimate, items: NDArray[np.int64]) -> RankingEstimate:
-    """Select the estimates of these items, in this order."""
     order = np.argsort(estimate.items)
     return _take(estimate, order[np.searchsorted(estimate.items, items, sorter=order)])
 
 
 def _take(estimate: RankingEstimate, places: NDArray[np.intp]) -> RankingEstimate:
-    """Take the estimates at these places, in this order."""
     return replace(
         estimate,
         items=estimate.items[places],

@@ -14,27 +14,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.mechanisms import RESOLUTION, GivenWords
+from stream_ldp.mechanisms import RESOLUTION, Entropy, GivenWords
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.steps import steps
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy
-
-    Output = TypeVar("Output", bound=Hashable)
+Output = TypeVar("Output", bound=Hashable)
 
 #: Most ways in which the decisions of one run may turn out; so many take half a minute.
 MAX_WAYS = 2**19

@@ -7,29 +7,20 @@ agree, and the number of different codes that its items have in the row.
 Sets may be larger than the l items that a set is padded to, up to all items: such sets are attacked too.
 """
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.audit.attacks import SINGLE_USERS, Attack
-from stream_ldp.audit.lower_bound import CHUNK
-from stream_ldp.mechanisms import Values
+from stream_ldp.audit.lower_bound import CHUNK, Histories, System
+from stream_ldp.mechanisms import Entropy, FrequencyOracle, Randomizer, Values
 from stream_ldp.mechanisms.frequency_oracle import oracle_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.audit.lower_bound import Histories, System
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle, Randomizer
-
-    #: Sets of values, each of shape (items,).
-    Sets = tuple[NDArray[np.intp], ...]
+#: Sets of values, each of shape (items,).
+Sets = tuple[NDArray[np.intp], ...]
 
 #: Number of values, or of items of a pair of sets, whose support the attacker looks at one by one.
 LOOKED_AT = 8

@@ -3,32 +3,24 @@
 Only small ones are enumerated: a distribution has an entry for each input and each pattern of a report's bits.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.audit.enumerate import distribution
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.mechanisms import FrequencyOracle, Randomizer
+from stream_ldp.mechanisms import Entropy, FrequencyOracle, Randomizer
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.mechanisms.randomizer import no_outputs
+from stream_ldp.mechanisms.randomizer import OutputDistribution, no_outputs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy
-    from stream_ldp.mechanisms.randomizer import OutputDistribution
-
-    #: The packed report of one user.
-    Report = Callable[[Entropy], bytes]
+#: The packed report of one user.
+Report = Callable[[Entropy], bytes]
 
 Miniature = TypeVar("Miniature", bound=Randomizer)
 

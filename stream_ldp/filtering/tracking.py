@@ -18,17 +18,12 @@ far as the second is believed, to the variance of the prediction (the multi-proc
 window is all the evidence.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 #: Weight of a window's score relative to the next window's, as that of its evidence of the drift.
 _FORGETTING = 0.9

@@ -1,14 +1,14 @@
 """LOLOHA: one sign of a value, perturbed once, permanently, and again for each report (Arcolezi et al., 2023)."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stream_ldp.errors import ParameterError
@@ -20,13 +20,8 @@ from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 from stream_ldp.mechanisms.repeated import ShownThroughNoise, repeated_loss
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    #: Returns a source of decisions that its argument, and the user's secret, determine permanently.
-    Permanent = Callable[[bytes], Entropy]
+#: Returns a source of decisions that its argument, and the user's secret, determine permanently.
+Permanent = Callable[[bytes], Entropy]
 
 # What permanent decisions are for; see `LolohaResponse.permanent`.
 _ROW, _SET, _SIGN = b"row", b"set", b"sign"

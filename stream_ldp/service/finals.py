@@ -6,25 +6,20 @@ answers topic if it is not its own, which shuts out all others, and reads what t
 not there is published. Nothing else keeps them apart, and neither waits for the other to end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
-from typing import TYPE_CHECKING
 
+from stream_ldp.collection import Series
 from stream_ldp.kafka.fenced_producer import ExclusiveWriter, Fenced
 from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Producer, Record
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.tracing import span
+from stream_ldp.pipeline.answer import Answer
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.windows_log import AnswersLog
-
-if TYPE_CHECKING:
-    from stream_ldp.collection import Series
-    from stream_ldp.kafka.settings import Settings
-    from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.merging import Merge
-    from stream_ldp.pipeline.quarantine import Quarantine
-    from stream_ldp.service.metrics import Metrics
 
 log = logging.getLogger(__name__)
 

@@ -1,14 +1,10 @@
 """Say in a worker's log what it refuses, by reason, and no more often than a reader can follow."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from stream_ldp.pipeline.rejection import Reason, Rejected
-    from stream_ldp.service.dead_letters import Refused
+from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.service.dead_letters import Refused
 
 log = logging.getLogger(__name__)
 

@@ -1,22 +1,14 @@
 """The user's side of a phase: reports of item sets."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_ldp.mechanisms import LolohaResponse
+from stream_ldp.mechanisms import Entropy, FrequencyOracle, LolohaResponse
+from stream_ldp.mechanisms.loloha import Permanent
 from stream_ldp.sets.item_sets import ItemSets, classes_of
 from stream_ldp.sets.phases import Inquiry, Method, Target
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms import Entropy, FrequencyOracle
-    from stream_ldp.mechanisms.loloha import Permanent
 
 
 def respond(

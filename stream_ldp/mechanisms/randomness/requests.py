@@ -1,20 +1,15 @@
 """Sources that decide how to answer a request as a whole, such as those that answer the same request alike."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-    from numpy.typing import NDArray
-
-    from stream_ldp.mechanisms.randomness.entropy import Entropy
-
-    Drawn = TypeVar("Drawn")
+Drawn = TypeVar("Drawn")
 
 
 class RequestEntropy(ABC):

@@ -12,16 +12,10 @@ the nearer neighbour. Vectors are made of the z that has these roots exactly (Gu
 are orthogonal however close the roots are.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 #: Numbers nearer to each other than this share of the largest are one number, to rounding (LAPACK's dlaed2).
 _ALIKE = 8.0 * np.finfo(np.float64).eps

@@ -1,15 +1,16 @@
 """The attacks that the reports of item sets have to withstand: to each phase, to an epoch, and repeated ones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.audit.attacks import Attack
+from stream_ldp.audit.lower_bound import System
 from stream_ldp.audit.oracle_attacks import (
     LOOKED_AT,
     AttackTarget,
+    Sets,
     extended,
     larger_sets,
     opposite_sets,
@@ -17,22 +18,13 @@ from stream_ldp.audit.oracle_attacks import (
     same_for_all,
     targets_of_larger,
 )
-from stream_ldp.mechanisms import Values, random_words
+from stream_ldp.mechanisms import Entropy, Values, random_words
+from stream_ldp.mechanisms.loloha import Permanent
 from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
 from stream_ldp.sets.audit.enumeration import inquiries, phases_by_group
 from stream_ldp.sets.item_sets import ItemSets, classes_of
 from stream_ldp.sets.phases import Inquiry, Method, Target
 from stream_ldp.sets.sampling import respond
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from stream_ldp.audit.lower_bound import System
-    from stream_ldp.audit.oracle_attacks import Sets
-    from stream_ldp.mechanisms import Entropy
-    from stream_ldp.mechanisms.loloha import Permanent
 
 
 def _epoch_reports(

@@ -6,14 +6,13 @@ function is taken for a random one. Infinitely many reports reveal the permanent
 distribution stands for them.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,19 +20,14 @@ from stream_ldp.audit.audited import Claim, Row
 from stream_ldp.audit.comparison import Outputs, compared
 from stream_ldp.audit.enumerate import UnknownDistribution, distribution
 from stream_ldp.audit.output_distribution import all_sets, largest_loss
-from stream_ldp.mechanisms import LolohaResponse, SeededEntropy
+from stream_ldp.mechanisms import Entropy, LolohaResponse, SeededEntropy
+from stream_ldp.mechanisms.loloha import Permanent
 from stream_ldp.mechanisms.randomness.requests import RequestEntropy
 from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.phases import Inquiry, Method
 from stream_ldp.sets.sampling import memoised_reports, respond
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from stream_ldp.mechanisms import Entropy
-    from stream_ldp.mechanisms.loloha import Permanent
-    from stream_ldp.sets.phases import Inquiry, Method
-
-    Drawn = TypeVar("Drawn")
+Drawn = TypeVar("Drawn")
 
 #: Numbers of reports of a set that does not change, each with the items over which they are enumerated; half as many
 #: are the most slots that a set is padded to, so that two disjoint sets can fill all slots.

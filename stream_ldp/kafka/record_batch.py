@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 from aiokafka.record.util import calc_crc32c
@@ -29,6 +30,9 @@ VERSION = 2
 
 #: Most bytes of an integer of 64 bits. Without a limit, a megabyte of them would take minutes to be added up.
 _VARINT_BYTES = 10
+
+#: Most headers of a record that is read. Some hundred bytes can expand to two million of them, which take 1.5 s.
+MAX_HEADERS = 1_000
 
 CODEC_BITS, APPEND_TIME_BIT, _TRANSACTION_BIT, _CONTROL_BIT = 0x07, 0x08, 0x10, 0x20
 CODECS: dict[int, Callable[[Any], Any]] = {
@@ -190,7 +194,9 @@ def _record(record: Cursor, base: int, first_ms: int, appended_ms: int | None) -
     fault = None
     try:
         key, value = record.nullable(), record.nullable()
-        headers.extend(record.headers())
+        headers.extend(islice(record.headers(), MAX_HEADERS + 1))
+        if len(headers) > MAX_HEADERS:
+            fault = f"the record has more than {MAX_HEADERS:,} headers"
     except UnicodeDecodeError:
         fault = "the name of a header is not UTF-8"
     except EOFError:

@@ -262,13 +262,17 @@ class HashedKRR(Mechanism):
         return bits_of(self._widths, attributes)
 
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:
-        """See `Mechanism.supported`: the values of the bucket that is named."""
+        """See `Mechanism.supported`: the values of the bucket that is named.
+
+        A symbol of no cohort, which only a forged partial has, supports none, as in k-RR a symbol of no value does.
+        """
         ends = np.cumsum([self._widths[attribute] for attribute in attributes])[:-1]
         parts = []
         for each, part in zip(attributes, np.split(bits, ends, axis=1), strict=True):
             symbols = part.astype(np.int64) @ (1 << np.arange(part.shape[1]))
             cohorts, named = np.divmod(symbols, self.response.sizes[each])
-            parts.append(self._hashes[each][cohorts] == named[:, None])
+            known = cohorts < self.cohorts[each]
+            parts.append(self._hashes[each][cohorts * known] == np.where(known, named, -1)[:, None])
         return np.concatenate(parts, axis=1).astype(np.uint8)
 
     @property

@@ -93,7 +93,7 @@ class History:
     def finals(self, collection: str) -> list[Any]:
         """Return the final answers of a collection that are kept, with reports, by the time of their windows."""
         answers = KINDS[self._collections[collection]["kind"]].answer
-        lines = [each for (name, _), finals in self._finals.items() if name == collection for each in list(finals)]
+        lines = [each for finals in self._finals_of(collection) for each in list(finals)]
         codes = codes_of(self.labels(collection))
         found = [answers.from_bytes(line).labelled(codes) for _, line in sorted(lines, key=lambda each: each[0])]
         return [each for each in found if each.status is Status.ANSWERED]
@@ -104,8 +104,12 @@ class History:
 
     def oldest(self, collection: str) -> int | None:
         """Return the start of the oldest window that still has a final, milliseconds since 1970-01-01 UTC."""
-        starts = [finals[0][0] for (name, _), finals in self._finals.items() if name == collection and finals]
+        starts = [finals[0][0] for finals in self._finals_of(collection) if finals]
         return min(starts, default=None)
+
+    def _finals_of(self, collection: str) -> list[deque[tuple[int, bytes]]]:
+        """Return the finals of each series of a collection; on a thread, while others may be added on the loop."""
+        return [finals for (name, _), finals in list(self._finals.items()) if name == collection]
 
     def snapshot(self) -> Iterator[bytes]:
         """Return the parts of a line of JSON with all that is known, {"collections": {...}, "answers": [...]}.

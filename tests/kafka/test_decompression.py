@@ -13,7 +13,7 @@ import pytest
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from aiokafka.record.legacy_records import LegacyRecordBatch
 
-from stream_ldp.kafka.decompression import DECODERS, MAX_EXPANDED_BYTES, ExpandsTooFar
+from stream_ldp.kafka.decompression import DECODERS, MAX_EXPANDED_BYTES, ExpandsTooFar, turn_of
 
 # Every reader of ours imports it, and so has the limit.
 importlib.import_module("stream_ldp.kafka.unreadable")
@@ -77,3 +77,17 @@ def test_consumers_expand_batches_by_the_same_decoders(name: str, number: int) -
 def test_batches_of_the_old_format_are_limited_likewise() -> None:
     module = sys.modules[LegacyRecordBatch.__module__]
     assert module.zstd_decode is DECODERS["zstd"]
+
+
+@pytest.mark.parametrize("name", ["gzip", "snappy"])
+def test_empty_parts_spend_a_turn_although_they_expand_to_nothing(name: str) -> None:
+    block = bytes(cramjam.snappy.compress_raw(b""))
+    head, part = {
+        "gzip": (b"", gzip.compress(b"")),
+        "snappy": (xerial(b""), struct.pack(">i", len(block)) + block),
+    }[name]
+    with turn_of(2**18) as turn:
+        assert DECODERS[name](head + part * 1_000) == b""
+        assert not turn.spent
+        assert DECODERS[name](head + part * 2_000) == b""
+        assert turn.spent

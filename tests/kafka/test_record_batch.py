@@ -10,7 +10,7 @@ from aiokafka.record.util import calc_crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.kafka.record_batch import StoredRecord, parse, split
+from stream_ldp.kafka.record_batch import MAX_HEADERS, StoredRecord, parse, split
 
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 
@@ -131,6 +131,15 @@ def test_a_header_name_that_is_not_utf8_is_the_fault_of_its_record_alone() -> No
     assert first.fault == "the name of a header is not UTF-8"
     assert (first.key, first.value) == RECORDS[0][:2]
     assert [each.fault for each in others] == [None, None]
+
+
+def test_headers_without_end_are_the_fault_of_their_record_which_is_read_no_further() -> None:
+    many: list[tuple[str, bytes | None]] = [("", None)] * (MAX_HEADERS + 1)
+    first, second, third = read(batch(records=[(b"key", b"value", many), (None, b"value", many[1:]), RECORDS[0]]))
+    assert first.fault == "the record has more than 1,000 headers"
+    assert (first.key, first.value) == (b"key", b"value")
+    assert (second.fault, len(second.headers)) == (None, MAX_HEADERS)
+    assert (third.fault, list(third.headers)) == (None, RECORDS[0][2])
 
 
 def test_a_damaged_batch_is_one_fault_that_names_its_offsets_and_the_next_batch_is_read() -> None:

@@ -189,3 +189,14 @@ def test_a_client_that_draws_anew_for_each_value_is_caught() -> None:
 def test_buckets_that_are_no_prime_are_refused(buckets: int) -> None:
     with pytest.raises(ParameterError, match=r"buckets are a prime, one of 2, 3, 5, 7, 11 and 13, got"):
         HashedKRR(sizes=(4,), attribute_epsilon=2.0, report_epsilon=1.0, buckets=buckets)
+
+
+def test_symbols_of_no_cohort_support_no_value_and_leave_the_others_as_they_are() -> None:
+    mechanism = HashedKRR(sizes=(5, 3), attribute_epsilon=2.0, report_epsilon=1.0)
+    assert mechanism.symbol_sizes == (14, 6)
+    symbols = np.array([[13, 5], [14, 5], [15, 7]])
+    bits = np.concatenate([symbols[:, :1] >> np.arange(4) & 1, symbols[:, 1:] >> np.arange(3) & 1], axis=1)
+    found = mechanism.supported(bits.astype(np.uint8), (0, 1))
+    table, other = hashes(5, 2)[6] == 1, hashes(3, 2)[2] == 1
+    none = [False] * 5, [False] * 3
+    assert found.tolist() == [[*table, *other], [*none[0], *other], [*none[0], *none[1]]]

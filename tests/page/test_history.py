@@ -89,3 +89,22 @@ def test_browsers_are_shown_labels_and_programs_the_values() -> None:
     (shown,) = json.loads(b"".join(history.snapshot()))["answers"]
     assert shown["axes"][0] == {"attribute": "bathing", "values": ["Alone", "no"]}
     assert history.finals("care-survey") == [of_minute(1)]
+
+
+def test_finals_are_found_while_the_first_answer_of_a_further_series_comes() -> None:
+    history = History(KNOWN)
+
+    class Asked(str):
+        """A name during whose comparison an answer comes, as it may while a thread looks for finals."""
+
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            history.add(of_minute(1, estimate="mobility", axes=of_minute(1).axes))
+            return str(self) == other
+
+    history.add(of_minute(1, estimate="age", axes=of_minute(1).axes))
+    history.add(of_minute(1))
+    assert history.oldest(Asked("care-survey")) == 60_000
+    assert len(history.finals("care-survey")) == 3

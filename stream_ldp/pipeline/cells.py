@@ -82,10 +82,7 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1.0 + level) / 2.0)
 
 
-def not_ascending(low: float, high: float, *, also: str = "") -> ParameterError:
-    """Return the error of a range whose numbers are in the wrong order, or are one number that has no users.
-
-    also: more about the latter.
-    """
-    one = f": one number alone has users only in a range with a `step`{also}" if low == high else ""
+def not_ascending(low: float, high: float) -> ParameterError:
+    """Return the error of a range whose numbers are in the wrong order, or are one number that has no users."""
+    one = ": one number alone has users only in a range with a `step`" if low == high else ""
     return ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}{one}")

@@ -9,7 +9,7 @@ fitted to the cells and to the numbers (iterative proportional fitting; Deming a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -78,37 +78,30 @@ class NumberAxis(MessagePart):
         return self
 
     @classmethod
-    def of(cls, attribute: str, cells: NDArray[np.float64], margin: NDArray[np.float64], curve: Curve | None) -> Self:
+    def of(cls, attribute: str, cells: NDArray[np.float64], margin: NDArray[np.float64], curve: Curve) -> Self:
         """Make the axis of a number whose cells have these shares.
 
         cells: bounds, ascending, shape (cells + 1,).
         margin: share of users in each cell, shape (cells,).
-        curve: the distribution of the number alone, whose shares may be others; None if it is not known. It may then
-            be even within a cell, or fall to 0 at one of its ends, which is off by u (1 - u) at the part u.
+        curve: the distribution of the number alone, whose shares may be others.
         """
-        if curve is None:
-            edges = np.union1d(cells, (cells[1:] + cells[:-1]) / 2)
-        else:
-            added = np.setdiff1d(cells, curve.edges)
-            edges, (between, of_between) = np.concatenate([curve.edges, added]), curve.at(added)
-            # Of equal edges, the one before a jump stays the first.
-            order = edges.argsort(kind="stable")
-            edges, below = edges[order], np.concatenate([curve.below, between])[order]
-            off = np.concatenate([curve.deviations, of_between], axis=1)[:, order]
+        added = np.setdiff1d(cells, curve.edges)
+        edges, (between, of_between) = np.concatenate([curve.edges, added]), curve.at(added)
+        # Of equal edges, the one before a jump stays the first.
+        order = edges.argsort(kind="stable")
+        edges, below = edges[order], np.concatenate([curve.below, between])[order]
+        off = np.concatenate([curve.deviations, of_between], axis=1)[:, order]
         # Users at a bound are in the upper of two cells, but for the last.
         first, last = np.searchsorted(edges, cells[:-1]), np.searchsorted(edges, cells[1:])
         last[-1] = len(edges) - 1
         cell = np.clip(np.searchsorted(cells, edges, side="right") - 1, 0, len(margin) - 1)
         low, high = edges[first][cell], edges[last][cell]
         even = (edges - low) / (high - low)
-        if curve is None:
-            part, off = even, (even * (1 - even))[None]
-        else:
-            # The first of two edges at a bound ends the cell before; its users are not in this one.
-            held = (below[last] - below[first])[cell]
-            part = np.where(held > _NOBODY, (below - below[first][cell]) / np.maximum(held, _NOBODY), even)
-            moved = off - off[:, first][:, cell] - part * (off[:, last] - off[:, first])[:, cell]
-            off = moved / np.maximum(held, _NOBODY)
+        # The first of two edges at a bound ends the cell before; its users are not in this one.
+        held = (below[last] - below[first])[cell]
+        part = np.where(held > _NOBODY, (below - below[first][cell]) / np.maximum(held, _NOBODY), even)
+        moved = off - off[:, first][:, cell] - part * (off[:, last] - off[:, first])[:, cell]
+        off = moved / np.maximum(held, _NOBODY)
         # No part is off by more than any share can be.
         spread = np.sqrt((off**2).sum(axis=0))
         most = np.sqrt(np.maximum(part * (1 - part), 0.0))
@@ -123,7 +116,7 @@ class NumberAxis(MessagePart):
         )
 
     def within(self, low: float, high: float, *, below: bool = False) -> tuple[float, float]:
-        """Return the part of a range that is within that of the number.
+        """Return the part of a range that is within that of the number; one number is a range where it has a `step`.
 
         below: whether it ends just below the larger number, so that users at it are left out.
 
@@ -131,13 +124,14 @@ class NumberAxis(MessagePart):
             ParameterError: it has no part of it, or its ends are in the wrong order.
         """
         least, largest = self.cells[0], self.cells[-1]
-        if not low < high:
-            raise not_ascending(low, high, also=", and views take none")
-        if high <= least or low >= largest:
+        if not low <= high or (low == high and not self._stepped):
+            raise not_ascending(low, high)
+        within = max(low, least), min(high, largest)
+        if within[0] > within[1] or (within[0] == within[1] and not self._stepped):
             raise ParameterError(
                 f"{self.attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"
             )
-        return max(low, least), min(high - below * _JUST_BELOW * (largest - least), largest)
+        return within[0], min(high - below * _JUST_BELOW * (largest - least), largest)
 
     def parts(self, low: float, high: float, *, finer: int = 1) -> NDArray[np.float64]:
         """Return the part of the users of each cell, or of its `finer` parts, whose number is from low to high."""
@@ -155,6 +149,12 @@ class NumberAxis(MessagePart):
         """Return what `parts` may be off by, shape (components, cells)."""
         _, moved = self._inside(low, high, np.array(self.cells))
         return moved / np.maximum(self.shares(), _NOBODY)
+
+    @cached_property
+    def _stepped(self) -> bool:
+        """Whether users have some numbers alone: none are between two edges."""
+        between = np.diff(self.below)[np.diff(self.edges) > 0]
+        return bool((between <= _NOBODY).all())
 
     @cached_property
     def curve(self) -> Curve:
@@ -179,6 +179,27 @@ class NumberAxis(MessagePart):
         cells = np.array(self.cells)
         steps = np.arange(finer) / finer
         return np.append((cells[:-1, None] + np.diff(cells)[:, None] * steps).ravel(), cells[-1])
+
+
+def even_curve(cells: NDArray[np.float64], numbers: NDArray[np.float64] | None) -> Curve:
+    """Return the curve of a number of which its cells alone are known: even.
+
+    Within a cell, the share of users may fall to 0 at one of its ends, which is off by u (1 - u) at the part u.
+
+    cells: bounds, ascending, shape (cells + 1,).
+    numbers: the only ones that users may have, ascending; None if they may have any.
+    """
+    if numbers is None:
+        edges = np.union1d(cells, (cells[1:] + cells[:-1]) / 2)
+        below = (edges - edges[0]) / (edges[-1] - edges[0])
+        even = Curve(edges=edges, below=below, deviations=np.zeros((0, len(edges))))
+    else:
+        even = Curve.of(numbers.tolist(), [1 / len(numbers)] * len(numbers), [], exact=[True] * len(numbers))
+    bounds, _ = even.at_bounds(cells)
+    cell = np.clip(np.searchsorted(cells, even.edges, side="right") - 1, 0, len(cells) - 2)
+    held = np.diff(bounds)[cell]
+    part = (even.below - bounds[cell]) / held
+    return replace(even, deviations=(held * part * (1 - part))[None])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -44,6 +44,18 @@ def guideline(users: float, *, epsilon: float) -> int:
     return min(max(2 * round(found / 2), MIN_CELLS), MAX_CELLS)
 
 
+def cells_of(attribute: AskedAttribute, cells: int) -> int:
+    """Return the number of values of an attribute, of a number its cells, of which each has two whole steps at least.
+
+    So no cell is empty, wherever a double that is nearly an edge is put.
+
+    cells: of a number that may be any of its range.
+    """
+    if attribute.range is None:
+        return len(attribute.labels)
+    return min(cells, max(MIN_CELLS, attribute.steps // 2)) if attribute.steps else cells
+
+
 @dataclass(frozen=True, kw_only=True)
 class ViewAxis:
     """An attribute as views have it, with a label for each value; the values of a number are its cells.
@@ -62,8 +74,26 @@ class ViewAxis:
 
     @property
     def edges(self) -> NDArray[np.float64] | None:
-        """Bounds of the cells of a number, ascending, shape (size + 1,); None of a list."""
-        return None if self.attribute.range is None else np.linspace(*self.attribute.bounds, self.size + 1)
+        """Bounds of the cells of a number, ascending, shape (size + 1,); None of a list.
+
+        They are midway between two numbers where these are whole steps, so that no double is nearly a bound.
+        """
+        if self.attribute.range is None:
+            return None
+        edges = np.linspace(*self.attribute.bounds, self.size + 1)
+        if (numbers := self.numbers) is not None:
+            first = np.searchsorted(self.holding(numbers), np.arange(1, self.size))
+            edges[1:-1] = (numbers[first - 1] + numbers[first]) / 2
+        return edges
+
+    @property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The numbers of a range with a step, ascending; None where they may be any, and of a list."""
+        if self.attribute.step is None:
+            return None
+        even = np.linspace(*self.attribute.bounds, self.attribute.steps + 1)
+        numbers: NDArray[np.float64] = self.attribute.stepped(even)
+        return numbers
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

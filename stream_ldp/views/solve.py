@@ -16,7 +16,7 @@ from stream_ldp.questions.reports import assumption
 from stream_ldp.records.answer import Estimate, Independence, Privacy, Temporal, View
 from stream_ldp.records.answer import Fit as FitMessage
 from stream_ldp.records.distribution import Axis
-from stream_ldp.records.numbers import NumberAxis, leading
+from stream_ldp.records.numbers import NumberAxis, even_curve, leading
 from stream_ldp.views.errors import errors_of
 from stream_ldp.views.fitting import CHANGE, Fit, Joint
 from stream_ldp.views.independence import dependence
@@ -114,7 +114,8 @@ def _numbers(axes: Sequence[ViewAxis], of: Sequence[int], fit: Fit, tables: Sequ
     curves = {table.of[0]: table.curve for table in tables if table.curve is not None}
     for axis, place in zip(axes, of, strict=True):
         if axis.edges is not None:
-            yield NumberAxis.of(axis.name, axis.edges, fit.margin(place), curves.get(place))
+            known = curves.get(place) or even_curve(axis.edges, axis.numbers)
+            yield NumberAxis.of(axis.name, axis.edges, fit.margin(place), known)
 
 
 def _is_used(view: Sequence[int], of: Sequence[int]) -> bool:

@@ -14,7 +14,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.oracle_spec import require_less_per_report
 from stream_ldp.mechanisms.piecewise import square_wave
 from stream_ldp.questions.questions import QuestionSet
-from stream_ldp.views.cells import MAX_CELLS, MIN_CELLS, ViewAxis, guideline
+from stream_ldp.views.cells import MAX_CELLS, MIN_CELLS, ViewAxis, cells_of, guideline
 from stream_ldp.views.design import MAX_VIEW_CELLS, USERS, Design, candidates, designed, ranked
 from stream_ldp.views.question import AnyViewQuestion, NumberAlone, ViewQuestion
 
@@ -224,7 +224,7 @@ class ViewsSpec(Part):
             )
         of_view = self.for_users * _OF_PAIRS / self._pairs(len(attributes))
         cells = self.cells or guideline(of_view, epsilon=self.epsilon)
-        return tuple(cells if each.range is not None else len(each.labels) for each in attributes)
+        return tuple(cells_of(each, cells) for each in attributes)
 
     def _pairs(self, attributes: int) -> int:
         """Return the number of views of several attributes, as far as the file has it: all pairs, or else fewer."""
@@ -295,14 +295,6 @@ def _check_attribute(attribute: AskedAttribute, place: int) -> None:
             "values, or leave `estimates` and `ask` out",
             "attributes",
             place,
-        )
-    if attribute.step is not None:
-        raise Misplaced(
-            "views tell cells of numbers, which may lie between whole steps: leave `estimates` and `ask` out, or the "
-            "step",
-            "attributes",
-            place,
-            "step",
         )
     if attribute.quantiles:
         raise Misplaced(

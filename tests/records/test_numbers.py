@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.curve import Curve
-from stream_ldp.records.numbers import Box, NumberAxis, leading
+from stream_ldp.records.numbers import Box, NumberAxis, even_curve, leading
 
 CELLS = np.linspace(0.0, 1.0, 5)
 
@@ -108,7 +108,7 @@ def test_errors_of_cells_add_up_as_their_covariance_says() -> None:
 
 
 def test_users_of_an_unknown_cell_are_spread_evenly_with_an_error() -> None:
-    axis = NumberAxis.of("x", CELLS, np.full(4, 0.25), None)
+    axis = NumberAxis.of("x", CELLS, np.full(4, 0.25), even_curve(CELLS, None))
     assert axis.parts(0.0, 0.125) == pytest.approx([0.5, 0, 0, 0])
     assert np.sqrt((axis.moved(0.0, 0.125) ** 2).sum(axis=0)) == pytest.approx([0.25, 0, 0, 0])
     assert (axis.moved(0.25, 0.75) == 0).all()

@@ -302,12 +302,12 @@ def _mode(
     for _ in range(steps):
         slope = 2 * roots * (rows @ (counts / (roots**2 @ rows)) - counts.sum()) - prior @ roots
         step = np.linalg.solve(curvature(roots), slope)
-        size = 1.0
-        # The sign of a root says nothing.
-        while density(np.abs(roots + size * step)) < reached + _SMALLEST * size * (step @ slope) and size > _SMALLEST:
+        size, least = 1.0, _SMALLEST * float(step @ slope)
+        # A root at 0 has no slope: a step that ends there, or beyond, would not leave it again.
+        while (rise := density(after := np.maximum(roots + size * step, roots / 2)) - reached) < least * size:
             size /= 2
-        after = np.abs(roots + size * step)
-        rise = density(after) - reached
+            if size < _SMALLEST:
+                break
         if rise > 0:
             roots, reached = after, reached + rise
         if rise < _RISE:

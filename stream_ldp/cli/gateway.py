@@ -1,6 +1,5 @@
 """This command serves the gateway until Ctrl-C or SIGTERM."""
 
-import asyncio
 import ssl
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +14,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.table import text_of
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
-from stream_ldp.cli.running import quick_loop, run_client, until_signal
+from stream_ldp.cli.running import quick_loop, run, until_signal
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.errors import DataError
 from stream_ldp.gateway.limiter import Limiter
@@ -104,7 +103,7 @@ def gateway(
     begin_tracing(settings, service="stream-ldp-gateway")
     try:
         work = until_signal(_serve(served, opened, host=host, scheme="https" if cert_file else "http"))
-        run_client(work, loop=quick_loop())
+        run(work, loop=quick_loop())
     finally:
         end_tracing()
 
@@ -158,6 +157,6 @@ async def _serve(served: Gateway, opened: Port, *, host: str, scheme: str) -> No
         try:
             await opened.start()
             echo(f"The gateway is at {scheme}://{host}:{opened.address[1]}/v1/collections; Ctrl-C ends it.")
-            await asyncio.Event().wait()
+            await served.watch_brokers()
         finally:
             await opened.stop()

@@ -12,10 +12,11 @@ from stream_ldp.cli.descriptors import LEAST, require_descriptors
 from stream_ldp.cli.echo import echo, echo_problem
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import PAGE, load_collections, with_settings
-from stream_ldp.cli.running import run_client, until_signal
+from stream_ldp.cli.running import run, until_signal
 from stream_ldp.client.subscriber import Subscriber, readable
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.proxies import Proxies
+from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of
 from stream_ldp.page.history import FINALS, History
@@ -52,6 +53,7 @@ def page(
     begin_log(settings)
     require_descriptors(LEAST)
     collections = list(load_collections(files).values())
+    watch = BrokerWatch(settings, endless=True)
     server = PageServer(
         History.of(collections, finals=keep),
         collections={each.name: each for each in collections},
@@ -60,6 +62,7 @@ def page(
         hosts=Hosts.of(settings.allowed_hosts),
         proxies=Proxies.of(settings.trusted_proxies),
         token=settings.page_token,
+        problems=watch.problems,
     )
     subscribers = [
         Subscriber(
@@ -72,10 +75,10 @@ def page(
         )
         for collection in collections
     ]
-    run_client(until_signal(_page(server, subscribers)))
+    run(until_signal(_page(server, subscribers, watch)))
 
 
-async def _page(server: PageServer, subscribers: Iterable[Subscriber[Any]]) -> None:
+async def _page(server: PageServer, subscribers: Iterable[Subscriber[Any]], watch: BrokerWatch) -> None:
     async with AsyncExitStack() as opened:
         # Before the address is shown: whatever is missing would end a page that somebody has just opened.
         reading = [await opened.enter_async_context(subscriber) for subscriber in subscribers]
@@ -83,6 +86,7 @@ async def _page(server: PageServer, subscribers: Iterable[Subscriber[Any]]) -> N
         opened.push_async_callback(server.stop)
         echo(f"The page is at {server.url}; Ctrl-C ends it.")
         following = [asyncio.create_task(_follow(subscriber, server)) for subscriber in reading]
+        following.append(asyncio.create_task(watch.run()))
         try:
             # A task group would hide the error of one of them in a group of errors, which nobody explains to users.
             await asyncio.gather(*following)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ from stream_ldp.http.refusal import Refused
 from stream_ldp.http.routes import Routes, name_of
 from stream_ldp.http.token import Tokens
 from stream_ldp.kafka.broker_watch import BrokerWatch
-from stream_ldp.kafka.connection import BrokerUnreachable, check_connection, explain
+from stream_ldp.kafka.connection import check_connection, explain
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kinds import kind_of
@@ -57,6 +58,9 @@ MAX_BYTES = 2**20 - 1024
 
 #: Seconds after which a client may try again when the brokers do not answer.
 RETRY_SECONDS = 5
+
+#: Seconds after which the log says again that brokers take no batches, or do not show rounds.
+SAY_SECONDS = 60.0
 
 #: Seconds that a client may take to send a batch: the largest one, at 35 kB a second.
 BODY_SECONDS = 30.0
@@ -109,7 +113,7 @@ class Gateway:
         self._metrics = GatewayMetrics(self._sources)
         # Batches of many clients pass through one producer; without idempotence none of them can be distinguished.
         self._producer = Producer(settings, idempotent=False, patience=PATIENCE)
-        self._watch = BrokerWatch(settings)
+        self._watch = BrokerWatch(settings, endless=True)
         names = settings.topic_names
         self._rounds: dict[str, RoundLog] = {}
         for name, source in self._sources.items():
@@ -129,9 +133,8 @@ class Gateway:
             for name, source in self._sources.items()
         }
         self._under_way = Quota(most=MAX_UNDER_WAY, share=SHARE_UNDER_WAY)
-        self._looking: asyncio.Task[None] | None = None
-        self._up = False
-        self._problem: str | None = "starting"
+        self._said_at = -math.inf
+        self._state: str | None = "starting"
 
         self.routes = Routes(
             {
@@ -163,15 +166,21 @@ class Gateway:
                 await RegistrationCheck(source.collection, settings=self._settings).check()
             for rounds in self._rounds.values():
                 await rounds.start()
-            self._up, self._problem = True, None
+            self._state = None
             yield
         finally:
-            self._up, self._problem = False, "stopping"
-            if self._looking is not None:
-                self._looking.cancel()
+            self._state = "stopping"
             for rounds in self._rounds.values():
                 await rounds.stop()
             await self._producer.abandon()
+
+    async def watch_brokers(self) -> None:
+        """Watch the brokers for as long as they are those of one cluster; see `BrokerWatch.run`.
+
+        Raises:
+            AccessRefused: they are not.
+        """
+        await self._watch.run()
 
     def note(self, incident: Incident) -> None:
         """Count what has gone wrong at the port that serves this gateway."""
@@ -282,11 +291,12 @@ class Gateway:
             raise self._brokers_are_gone(error, detail) from error
 
     def _brokers_are_gone(self, error: Exception, detail: str) -> Refused:
-        """Note that the brokers do not take batches, and return the answer to the client."""
-        if self._problem is None:
+        """Say that the brokers do not take batches, and return the answer to the client."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._said_at + SAY_SECONDS:
+            self._said_at = now
             why = explain(error, self._settings, PATIENCE)
-            self._problem = f"the brokers {self._settings.brokers} do not take batches: {why}"
-            log.warning("%s", self._problem)
+            log.warning("the brokers %s do not take batches: %s", self._settings.brokers, why)
         return Refused(503, "brokers_unavailable", detail, retry_after=RETRY_SECONDS)
 
     async def _list(self, _: web.BaseRequest) -> web.Response:
@@ -327,29 +337,15 @@ class Gateway:
     async def _show_metrics(self, request: web.BaseRequest) -> web.Response:
         return exposition(self._metrics.registry, request)
 
-    async def _look(self) -> None:
-        """Note whether the brokers can be reached again."""
-        try:
-            await check_connection(self._settings, timeout_seconds=2.0)
-        except BrokerUnreachable:
-            return
-        log.info("the brokers answer again")
-        self._problem = None
-
     async def _livez(self, _: web.BaseRequest) -> web.Response:
-        await self._watch.look_at_files()
-        problems = self._watch.live()
-        return web.json_response({"problems": problems}, status=503 if problems else 200)
+        return _health(self._watch.live())
 
     async def _readyz(self, _: web.BaseRequest) -> web.Response:
-        # Nobody sends batches to a gateway that is not ready, so it has to look for itself.
-        if self._problem is not None and self._up:
-            if self._looking is None or self._looking.done():
-                self._looking = asyncio.create_task(self._look())
-            # All who ask meanwhile wait for the same look: each of its own would take a connection to the brokers.
-            await asyncio.shield(self._looking)
-        problems = [*self._watch.live(), *([] if self._problem is None else [self._problem])]
-        return web.json_response({"problems": problems}, status=503 if problems else 200)
+        return _health([*self._watch.problems(), *([] if self._state is None else [self._state])])
+
+
+def _health(problems: list[str]) -> web.Response:
+    return web.json_response({"problems": problems}, status=503 if problems else 200)
 
 
 def _too_large(found: str) -> Refused:

@@ -1,7 +1,8 @@
 """Watch whether a broker answers, and say at once when none does any more and when one does again.
 
 All parts of a worker retry by themselves for as long as the setting `outage` says, each at its own pace and with its
-own errors. The watch is what alerts people: it asks on a connection of its own, every second.
+own errors. Those of a gateway and a page retry without end, and say nothing. The watch is what alerts people: it asks
+on a connection of its own, every second.
 
 It connects with what the other clients were given at their start. They do not read their files again. So when a
 password or an authority has changed, the watch is refused as they are. It then tries what the files hold by now: if
@@ -10,6 +11,7 @@ that is accepted, a restart helps, and nothing else does.
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -32,6 +34,8 @@ log = logging.getLogger(__name__)
 ASK_SECONDS = 1.0
 #: Seconds between two looks at whether the files have changed since clients read them.
 FILES_SECONDS = 10.0
+#: Seconds after which it is said again that no broker answers.
+SAY_SECONDS = 600.0
 #: Seconds to wait for an answer, longer than a busy broker needs; twice as many until a frozen one is reported.
 ANSWER_SECONDS = 2.0
 
@@ -43,22 +47,27 @@ class BrokerWatch:
     outdated: whether a broker refuses what the clients were given, and accepts what the files hold now.
     """
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, settings: Settings, *, endless: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """Prepare for one cluster.
 
+        endless: whether to wait for the brokers however long an outage lasts.
         clock: monotonic time, in seconds.
         """
         self.connected = True
         self.outdated = False
         self._settings = settings
+        self._outage_seconds = math.inf if endless else settings.outage_seconds
+        self._patience = "trying again" if endless else f"waiting for up to {settings.outage} (--outage)"
         self._clock = clock
         self._addresses = settings.broker_addresses
         self._connection: Connection | None = None
-        # The id of the cluster that answered first.
         # The id of the cluster, and the one in the last answer.
         self._cluster: str | None = None
         self._heard: str | None = None
         self._answered_at = clock()
+        self._said_at = -math.inf
         self._why = ""
         self._looked_at = clock()
         self.begin()
@@ -91,7 +100,7 @@ class BrokerWatch:
 
         Raises:
             AccessRefused: a broker of another cluster has answered.
-            BrokerUnreachable: no broker has answered for as long as the setting `outage` says.
+            BrokerUnreachable: no broker has answered for as long as the setting `outage` says, unless it is endless.
         """
         try:
             while True:
@@ -165,8 +174,8 @@ class BrokerWatch:
         # An address that was out of reach at the start may be that of another cluster.
         if cluster is not None and self._cluster not in (None, cluster):
             raise AccessRefused(
-                f"broker {address} is of cluster {cluster}, and this worker works on cluster {self._cluster}: "
-                "name the brokers of one cluster (--brokers), and start the worker again"
+                f"broker {address} is of cluster {cluster}, and this process works on cluster {self._cluster}: "
+                "name the brokers of one cluster (--brokers), and start it again"
             )
         self._cluster = cluster or self._cluster
         if not self.connected:
@@ -176,12 +185,12 @@ class BrokerWatch:
         self._addresses = list(dict.fromkeys([address, *self._settings.broker_addresses, *answer.brokers]))
 
     def _lost(self, why: str) -> None:
-        now, outage = self._clock(), self._settings.outage_seconds
+        now = self._clock()
         self._why = why
-        if self.connected:
-            self.connected = False
-            log.error("no broker answers: %s; waiting for up to %s (--outage)", why, self._settings.outage)
-        if now - self._answered_at > outage:
+        if self.connected or now >= self._said_at + SAY_SECONDS:
+            self.connected, self._said_at = False, now
+            log.error("no broker answers: %s; %s", why, self._patience)
+        if now - self._answered_at > self._outage_seconds:
             raise BrokerUnreachable(f"no broker has answered for {self._settings.outage} (--outage): {why}")
 
 

@@ -69,6 +69,7 @@ class PageServer:
         hosts: Hosts = Hosts(),  # noqa: B008  it is immutable
         proxies: Proxies = Proxies(),  # noqa: B008  it is immutable
         token: str | None = None,
+        problems: Callable[[], list[str]] = list,
         pause: float = PAUSE,
     ) -> None:
         """Prepare for one address.
@@ -78,9 +79,11 @@ class PageServer:
         hosts: names by which the page may be called; addresses and localhost alone if not given.
         proxies: whom it believes for whom they ask.
         token: what a request has to bring; see `Tokens`. None for nothing.
+        problems: say why answers do not come; none if they do.
         pause: seconds of silence after which a browser gets a sign of life.
         """
         self._history = history
+        self._problems = problems
         self._pause = pause
         self._broadcast = Broadcast()
         self._querying, self._planning = asyncio.Semaphore(QUERIES), asyncio.Semaphore(PLANS)
@@ -97,6 +100,7 @@ class PageServer:
                     if not path.name.endswith(".html")  # the parts of pages
                 },
                 ("GET", "/livez"): _live,
+                ("GET", "/readyz"): self._ready,
                 ("GET", "/events"): self._events,
                 ("GET", "/v1/collections"): self._known,
                 ("GET", "/v1/collections/{name}/answers"): self._answers,
@@ -144,6 +148,10 @@ class PageServer:
         if not response.prepared:
             response.headers.update(_HEADERS)
         return response
+
+    async def _ready(self, _: web.BaseRequest) -> web.Response:
+        problems = self._problems()
+        return web.json_response({"problems": problems}, status=503 if problems else 200)
 
     async def _answers(self, request: web.BaseRequest, name: str) -> web.Response:
         query = Query.parse(request.query)

@@ -431,6 +431,7 @@ def page() -> _Json:
         paths[f"/static/{name}"] = {
             "get": _get(name.replace(".", "_"), "A part of the page", _answer(name, TEXT, media=kind))
         }
+    paths["/readyz"] = _probe("readyz", "Whether brokers answer, from which the answers come")
     _require_token(paths)
     lives = _answer("It does", TEXT, media="text/plain")
     paths["/livez"] = {"get": _get("livez", "Whether it serves", lives)}
@@ -443,6 +444,7 @@ def page() -> _Json:
         "The live page for browsers. It only reads. With `page_token_file`, all but `/livez` want the token.",
         paths,
         schemas={
+            "Problems": _PROBLEMS,
             "Refusal": _REFUSAL,
             "Snapshot": closed(
                 {

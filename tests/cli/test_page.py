@@ -9,6 +9,7 @@ import pytest
 
 from stream_ldp.cli import page as page_module
 from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
+from stream_ldp.kafka.connection import AccessRefused
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
 from stream_ldp.records.answer import Estimate
@@ -41,10 +42,21 @@ class FakeSubscriber:
         raise AssertionError
 
 
+class FakeWatch:
+    """A watch over brokers that answer, or are found to be wrong ones."""
+
+    finds: ClassVar[Exception | None] = None
+
+    async def run(self) -> None:
+        if self.finds is not None:
+            raise self.finds
+        await asyncio.Event().wait()
+
+
 def page_of_one() -> Any:
     known = {"care-survey": {"kind": "records", "window_ms": 60_000}}
     server = PageServer(History(known, finals=5), host="127.0.0.1", port=0)
-    return page_module._page(server, [FakeSubscriber()])  # type: ignore[list-item]
+    return page_module._page(server, [FakeSubscriber()], FakeWatch())  # type: ignore[list-item, arg-type]
 
 
 async def served(capsys: pytest.CaptureFixture[str]) -> tuple[asyncio.Task[Any], str]:
@@ -84,6 +96,15 @@ async def test_the_command_closes_its_port_when_it_ends(capsys: pytest.CaptureFi
 async def test_a_failure_of_one_collection_is_reported_as_it_is() -> None:
     FakeSubscriber.answers = [MissingTopic("topic x does not exist")]
     with pytest.raises(MissingTopic, match="topic x does not exist"):
+        await page_of_one()
+
+
+async def test_the_page_watches_its_brokers_and_ends_if_they_are_those_of_another_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    FakeSubscriber.answers = []
+    monkeypatch.setattr(FakeWatch, "finds", AccessRefused("broker first:9092 is of cluster two"))
+    with pytest.raises(AccessRefused, match="of cluster two"):
         await page_of_one()
 
 

@@ -124,6 +124,23 @@ async def test_loss_and_return_are_logged_once_each_with_address_reason_and_dura
     ]
 
 
+async def test_an_endless_watch_says_rarely_that_it_goes_on_however_long_no_broker_answers(
+    brokers: Brokers, own_log: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    watch = BrokerWatch(Settings.load(brokers="first:9092", outage="1m"), endless=True, clock=clock)
+    brokers.answering.clear()
+    for _ in range(20):
+        await watch.ask()
+        clock.seconds += 60
+    assert watch.problems()[0].startswith("no broker has answered for 1200 s: first:9092: connection refused")
+    said = [record.message for record in own_log.records]
+    assert len(said) == 2, "at once, and after 10 minutes"
+    assert all(
+        each.startswith("no broker answers: first:9092: ") and each.endswith("; trying again") for each in said
+    )
+
+
 async def test_another_broker_of_the_cluster_is_asked_before_anything_is_reported(
     brokers: Brokers, own_log: pytest.LogCaptureFixture
 ) -> None:
@@ -170,7 +187,7 @@ async def test_a_broker_of_another_cluster_ends_the_watch(brokers: Brokers, addr
     brokers.answering -= {"first:9092", "second:9092"} - {address}
     brokers.clusters[address] = "another"
     with pytest.raises(
-        AccessRefused, match=f"broker {address} is of cluster another, and this worker .* cluster one"
+        AccessRefused, match=f"broker {address} is of cluster another, and this process .* cluster one"
     ):
         await watch.run()
     assert brokers.open_connections == 0

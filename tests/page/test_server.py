@@ -200,3 +200,21 @@ async def test_with_a_token_nothing_is_shown_without_it(caplog: pytest.LogCaptur
     finally:
         await page.stop()
     assert "geheim" not in caplog.text
+
+
+async def test_the_page_says_why_no_answers_come_to_those_who_have_its_token() -> None:
+    problems = ["no broker has answered for 14 s: first:9092: connection refused"]
+    page = PageServer(History(KNOWN), host="127.0.0.1", port=0, token="geheim", problems=lambda: problems)
+    await page.start()
+    try:
+        async with aiohttp.ClientSession(page.url) as client:
+            async with client.get("/readyz") as response:
+                assert (response.status, "first:9092" in await response.text()) == (401, False)
+            client.headers["Authorization"] = "Bearer geheim"
+            async with client.get("/readyz") as response:
+                assert (response.status, await response.json()) == (503, {"problems": problems})
+            problems = []
+            async with client.get("/readyz") as response:
+                assert (response.status, await response.json()) == (200, {"problems": []})
+    finally:
+        await page.stop()

@@ -29,7 +29,7 @@ from stream_ldp.pipeline.answer import (
 from stream_ldp.pipeline.cells import Cell, CellKey
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, found, previous
 from stream_ldp.quantity import quantity
-from stream_ldp.sets.phases import Inquiry, RankingEstimate, candidates_of, phase_name
+from stream_ldp.sets.phases import Inquiry, RankingEstimate, SizeShares, candidates_of, phase_name
 
 #: What is said of frequencies that are no shares of users.
 _DRAWN = (
@@ -87,6 +87,13 @@ class Candidate(MessagePart):
     standard_error: Finite = Field(ge=0)
 
 
+class FoundSizes(MessagePart):
+    """The share of the users whose sets are of each class of sizes, as later phases need it."""
+
+    share: tuple[Finite, ...] = Field(description="not held to [0, 1], so that noise averages out")
+    standard_error: Finite = Field(ge=0, description="of a share that is 0")
+
+
 class NextPhase(MessagePart):
     """The question of the epoch's next phase."""
 
@@ -98,8 +105,8 @@ class NextPhase(MessagePart):
     share: Finite = Field(
         gt=0, le=1, description="the candidates' part of all items that were estimated, by their frequencies"
     )
-    set_size: Positive | None = Field(
-        default=None, description="the size of sets that phase 1 has found; null if it does not ask for it"
+    sizes: FoundSizes | None = Field(
+        default=None, description="the sizes of sets that phase 1 has found; null if it does not ask for them"
     )
     missing: bool = Field(
         default=False, description="whether the candidates that a set lacks are asked for, not those that it holds"
@@ -117,7 +124,9 @@ class NextPhase(MessagePart):
             correction=inquiry.correction,
             doubt=inquiry.doubt,
             share=inquiry.share,
-            set_size=inquiry.set_size,
+            sizes=None
+            if inquiry.sizes is None
+            else FoundSizes(share=inquiry.sizes.estimate, standard_error=inquiry.sizes.error),
             missing=inquiry.missing,
             candidates=inquiry.canonical.listed,
         )
@@ -365,7 +374,9 @@ class Ranking(Answer):
             correction=self.next_phase.correction,
             doubt=self.next_phase.doubt,
             share=self.next_phase.share,
-            set_size=self.next_phase.set_size,
+            sizes=None
+            if self.next_phase.sizes is None
+            else SizeShares(estimate=self.next_phase.sizes.share, error=self.next_phase.sizes.standard_error),
             missing=self.next_phase.missing,
         )
 

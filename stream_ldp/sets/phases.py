@@ -68,6 +68,18 @@ class Phase:
         return (high - low) / RESOLUTION
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SizeShares:
+    """The share of the users whose sets are of each class of sizes, as their reports say.
+
+    estimate: unbiased, so that some may be below 0.
+    error: standard error of a share that is 0.
+    """
+
+    estimate: tuple[float, ...]
+    error: float
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Inquiry:
     """The request of one phase of one epoch to its users.
@@ -81,7 +93,7 @@ class Inquiry:
     doubt: standard deviation of what sets with more than `padding` candidates may cost a frequency, beyond the
         correction, as a share of it.
     share: the candidates' part of all items that the estimate before is about, by their frequencies.
-    set_size: the size of sets that a phase before has found; None if none has asked for it.
+    sizes: those that users have reported to an earlier phase; None if none has asked for them, or nobody answered.
     missing: whether the candidates that a set lacks are asked for, in place of those that it holds: of items that
         nearly all sets hold, few slots are enough.
     """
@@ -92,7 +104,7 @@ class Inquiry:
     correction: float = 1.0
     doubt: float = 0.0
     share: float = 1.0
-    set_size: int | None = None
+    sizes: SizeShares | None = None
     missing: bool = False
 
     @property

@@ -174,7 +174,7 @@ ASKED_SIZES = collection_of("gfim-users", options="set_size: ask", size=200)
 def test_a_round_after_sizes_asks_about_all_items_with_slots_of_its_own(
     changes: dict[str, Any], problem: str | None
 ) -> None:
-    inquiry = Inquiry(phase=2, candidates=None, padding=8, set_size=8)
+    inquiry = Inquiry(phase=2, candidates=None, padding=8)
     asked = Round.of(ASKED_SIZES, inquiry, epoch=5).model_copy(update=changes)
     read = Round.from_bytes(asked.to_bytes())
     assert (read, read.fingerprint) == (asked, asked.fingerprint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from stream_ldp.mechanisms import RESOLUTION, FrequencyOracle
 from stream_ldp.sets.item_sets import class_count, largest_of
 from stream_ldp.sets.methods.oracle_choice import item_oracle, slot_error, value_oracle, variance
+from stream_ldp.sets.methods.set_sizes import usual_sizes
 from stream_ldp.sets.methods.wrapped import Wrapped
-from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, Target, epoch_epsilon
+from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, SizeShares, Target, epoch_epsilon
 
 #: Share of the users whom the first phase asks.
 SIZE_PART = 0.1
@@ -22,8 +24,6 @@ SIZE_PART = 0.1
 _FALLING, _AMONG = 0.7, 0.03
 #: How the number of the most frequent items that a set holds grows with its size, as a power.
 _GROWTH = 0.75
-#: A set of a class has this share of its largest size, where the class has more sizes than two.
-_USUAL = 0.75
 
 
 class SizedMethod(Method, Protocol):
@@ -71,21 +71,22 @@ class AskedSize(Wrapped[SizedMethod]):
     ) -> tuple[RankingEstimate, Inquiry | None]:
         """Solve as `Method.solve` says; the estimate after phase 1 has no items."""
         if inquiry.phase == 1:
-            share = class_shares(self.oracle(inquiry), sums, reports=reports)
-            size = self._best_padding(share)
-            following = Inquiry(phase=2, candidates=None, padding=size, set_size=size)
-            return RankingEstimate.of_none(), following
-        size = inquiry.set_size or inquiry.padding
-        method, inner = replace(self.method, set_size=size), _without_sizes(inquiry)
+            sizes = _reported(self.oracle(inquiry), sums, reports=reports) if reports else None
+            return RankingEstimate.of_none(), Inquiry(
+                phase=2, candidates=None, padding=self._best_padding(sizes), sizes=sizes
+            )
+        method, inner = replace(self.method, set_size=self._best_padding(inquiry.sizes)), _without_sizes(inquiry)
         estimate, after = method.solve(inner, sums=sums, reports=reports, before=None if inner.phase == 1 else before)
         if after is None:
             return estimate, None
-        return estimate, replace(after, phase=after.phase + 1, set_size=size)
+        # Until the last phase, what larger sets have cost an item is in none of its errors.
+        return replace(estimate, drawn=True), replace(after, phase=after.phase + 1, sizes=inquiry.sizes)
 
-    def _best_padding(self, share: NDArray[np.float64]) -> int:
-        sizes = [largest_of(each, domain=self.domain) for each in range(len(share))]
-        usual = np.array([size if size <= 2 else _USUAL * size for size in sizes])
-        held = share * usual**_GROWTH
+    def _best_padding(self, reported: SizeShares | None) -> int:
+        classes = class_count(self.domain)
+        sizes = [largest_of(each, domain=self.domain) for each in range(classes)]
+        usual = usual_sizes(classes, domain=self.domain)
+        held = class_shares(reported, classes=classes) * usual**_GROWTH
 
         def signal(padding: int) -> float:
             oracle = item_oracle(
@@ -96,17 +97,23 @@ class AskedSize(Wrapped[SizedMethod]):
         return max(sizes, key=signal)
 
 
-def class_shares(oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
+def _reported(oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> SizeShares:
+    return SizeShares(
+        estimate=tuple(oracle.estimate(sums, reports=reports).tolist()), error=math.sqrt(variance(oracle) / reports)
+    )
+
+
+def class_shares(reported: SizeShares | None, *, classes: int) -> NDArray[np.float64]:
     """Estimate the share of the users whose sets are of each class, float64, shape (classes,).
 
     It is the best linear estimate of shares that vary by `_AMONG`: what noise leaves open is as usual.
     """
-    falling = _FALLING ** np.arange(oracle.size, dtype=np.float64)
+    falling = _FALLING ** np.arange(classes, dtype=np.float64)
     usual: NDArray[np.float64] = falling / falling.sum()
-    if not reports:
+    if reported is None:
         return usual
-    believed = _AMONG / (_AMONG + variance(oracle) / reports)
-    return np.maximum(usual + believed * (oracle.estimate(sums, reports=reports) - usual), 0.0)
+    believed = _AMONG / (_AMONG + reported.error**2)
+    return np.maximum(usual + believed * (np.array(reported.estimate) - usual), 0.0)
 
 
 def _without_sizes(inquiry: Inquiry) -> Inquiry:

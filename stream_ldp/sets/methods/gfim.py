@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from stream_ldp.sets.methods.combination import (
 )
 from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted, share_of
 from stream_ldp.sets.methods.oracle_choice import item_oracle
+from stream_ldp.sets.methods.set_sizes import whole
 from stream_ldp.sets.methods.spec import (
     DEFAULT_COMBINE,
     AskedSetSize,
@@ -127,13 +128,18 @@ class GFIM:
         self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
     ) -> tuple[RankingEstimate, Inquiry | None]:
         """Solve as `Method.solve` says; the estimate holds C after phase 1, and E from phase 2."""
-        now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
+        oracle = self.oracle(inquiry)
+        now = phase_estimate(inquiry, oracle, sums, reports=reports)
         if before is None:
             chosen = first_candidates(now, self.k_max, set_size=self.set_size, combine=self.combine)
             return self._narrowed(now, chosen, phase=2, doubt=UNTOLD)
         doubt = np.full(len(before.items), inquiry.doubt)
         if reports:
             before, doubt = self._combined(before, now, inquiry)
+        if inquiry.phase == 3 and inquiry.sizes is not None:
+            shown = partial(oracle.shown, padding=inquiry.padding)
+            best = whole(before, inquiry.sizes, domain=self.domain, shown=shown)
+            return most_frequent(best, self.finalists), None
         if inquiry.phase == 3:
             return most_frequent(doubted(before, doubt), self.finalists), None
         mean = math.sqrt(float(np.mean(np.square(doubt))))

@@ -13,7 +13,7 @@ from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.methods.asked_size import SIZE_PART, class_shares
 from stream_ldp.sets.methods.spec import ASK
-from stream_ldp.sets.phases import Inquiry, Method, Target, epoch_epsilon
+from stream_ldp.sets.phases import Inquiry, Method, SizeShares, Target, epoch_epsilon
 from stream_ldp.sets.sampling import respond
 from tests.sets.methods.examples import build, scored
 
@@ -64,16 +64,21 @@ def _following(method: Method, sets: ItemSets) -> Inquiry:
     estimate, following = method.solve(inquiry, sums=sums, reports=len(rows), before=None)
     assert not len(estimate.items)
     assert following is not None
-    assert (following.phase, following.candidates, following.set_size) == (2, None, following.padding)
+    assert (following.phase, following.candidates) == (2, None)
+    assert following.sizes is not None
     return following
 
 
 @ALL
-def test_later_phases_do_what_the_method_of_this_set_size_does(kind: str) -> None:
-    asked, told = build(kind, set_size=ASK), build(kind, set_size=8)
+def test_where_nobody_says_a_size_later_phases_do_what_the_method_of_the_usual_size_does(kind: str) -> None:
+    asked = build(kind, set_size=ASK)
+    first = asked.first()
+    _, usual = asked.solve(first, sums=asked.oracle(first).neutral_sums(0), reports=0, before=None)
+    assert usual is not None
+    told = build(kind, set_size=usual.padding)
     sums = {}
     for method in (asked, told):
-        inquiry: Inquiry | None = Inquiry(phase=2, candidates=None, padding=8, set_size=8)
+        inquiry: Inquiry | None = usual
         if method is told:
             inquiry = method.first()
         estimate = None
@@ -91,13 +96,11 @@ def test_later_phases_do_what_the_method_of_this_set_size_does(kind: str) -> Non
 
 
 def test_without_reports_sizes_are_as_usual_and_with_many_as_reported() -> None:
-    oracle = build("gfim-users", set_size=ASK).oracle(build("gfim-users", set_size=ASK).first())
-    nobody = class_shares(oracle, np.zeros(oracle.counters, dtype=np.int64), reports=0)
+    nobody = class_shares(None, classes=7)
     assert nobody.sum() == pytest.approx(1.0)
     assert (np.diff(nobody) < 0.0).all()
-    values = np.repeat(np.arange(oracle.size), [0, 0, 50_000, 0, 0, 50_000, 0])
-    sums = oracle.sums(oracle.perturb(values, entropy=SeededEntropy(4)))
-    assert class_shares(oracle, sums, reports=len(values)) == pytest.approx([0, 0, 0.5, 0, 0, 0.5, 0], abs=0.03)
+    many = SizeShares(estimate=(0.0, -0.01, 0.5, 0.0, 0.01, 0.5, 0.0), error=0.01)
+    assert class_shares(many, classes=7) == pytest.approx([0, 0, 0.5, 0, 0, 0.5, 0], abs=0.02)
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 20])

@@ -22,6 +22,9 @@ const LONGEST_SECONDS = 86_400;
 /** Longest pause, in seconds, before a request is made again: the user of a page may not wait for longer. */
 const MAX_PAUSE_SECONDS = 30;
 
+/** Most characters of an answer, many times as many as of the largest collection: it is in memory as a whole. */
+const MAX_ANSWER = 2 ** 24;
+
 /** The type of a batch: browsers let a page send it only to a gateway that allows the page to. */
 const BATCH_TYPE = "application/vnd.sldp.batch;v=1";
 
@@ -167,12 +170,12 @@ export class Gateway {
       // In whole milliseconds: Node refuses others, which would pass for a gateway that does not answer.
       const signal = AbortSignal.timeout(Math.ceil(1000 * this.#timeout));
       response = await this.#fetch(this.#url + path, { method, headers, body: batch, signal, ...quiet });
-      answer = await response.text();
+      answer = await textOf(response);
     } catch (cause) {
       const why = cause?.name === "TimeoutError" ? ` within ${this.#timeout} s` : forOtherOrigins(this.#url);
       throw new GatewayError({ reason: "unreachable", detail: `${this.#url} does not answer${why}`, batch, cause });
     }
-    if (response.ok && isText) return answer;
+    if (response.ok && isText && answer !== undefined) return answer;
     const found = jsonOf(answer);
     if (response.ok && found !== undefined) return found;
     throw new GatewayError({
@@ -203,10 +206,23 @@ function forOtherOrigins(url) {
   return `, or not to pages of ${origin}: start the gateway with --origin ${origin}`;
 }
 
-/** Return the seconds of a Retry-After, or undefined where it has none. */
+/** Return the seconds of a Retry-After, or undefined where it has no number of them that would spare the gateway. */
 function pauseOf(header) {
   const seconds = Number(header);
-  return seconds > 0 ? seconds : undefined;
+  return seconds >= 1 ? seconds : undefined;
+}
+
+/** Return the text of an answer, or undefined where it has no end; what is left of it is not read. */
+async function textOf(response) {
+  const [reader, decoder] = [response.body?.getReader(), new TextDecoder()];
+  let text = "";
+  while (text.length <= MAX_ANSWER) {
+    const { done, value } = (await reader?.read()) ?? { done: true };
+    if (done) return text + decoder.decode();
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+  return undefined;
 }
 
 function jsonOf(text) {

@@ -420,6 +420,7 @@ test("what is no gateway is told so", async () => {
   for (const [asked, kept] of [
     ["-5", 1],
     ["soon", 1],
+    ["1e-300", 1],
     ["30", 30],
   ]) {
     const answers = [
@@ -463,6 +464,22 @@ test("a gateway that asks for a long pause is not waited for, and the batch can 
     assert.equal(await gateway.send(survey.name, error.batch), 1);
     assert.deepEqual(sent[1], sent[0]);
   }
+});
+
+test("an answer without an end is read no further than any gateway's could go", async () => {
+  let pulled = 0;
+  const part = new Uint8Array(2 ** 20).fill(0x20);
+  const pull = (controller) => {
+    pulled += 1;
+    controller.enqueue(part.slice());
+  };
+  const fetch = async () => new Response(new ReadableStream({ pull }));
+  const gateway = new Gateway("http://gateway", { fetch, pause: assert.fail });
+  await assert.rejects(gateway.send("survey", new Uint8Array(1)), (error) => {
+    assert.deepEqual([error.reason, error.batch.length], ["no_gateway", 1]);
+    return true;
+  });
+  assert.ok(pulled < 20, `${pulled} MB were read`);
 });
 
 test("a gateway that takes a request and never answers is given up", async () => {

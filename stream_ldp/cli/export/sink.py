@@ -170,7 +170,7 @@ class Database(ABC):
             f"INSERT INTO {self._table} ({names}) VALUES ({marks}) "  # noqa: S608  names of our own
             f"ON CONFLICT ({', '.join(KEY)}) DO UPDATE SET {others}"
         )
-        values = [[row.values[name] for name in COLUMNS] for row in rows]
+        values = [[_storable(row.values[name]) for name in COLUMNS] for row in rows]
         self._tried(lambda: self._transact(statement, values))
 
     def close(self) -> None:
@@ -220,6 +220,11 @@ class Database(ABC):
             if (explained := self.reason(error)) is not None:
                 raise explained from error
             raise
+
+
+def _storable(value: Any) -> Any:
+    """Return a value without NUL, which no text of PostgreSQL has and the label of a value may."""
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
 
 
 class DuckDB(Database):

@@ -53,6 +53,15 @@ def test_rows_of_half_an_answer_are_not_kept(server: Server) -> None:
     sink.close()
 
 
+def test_a_label_with_a_character_that_postgresql_does_not_store_stops_no_export(server: Server) -> None:
+    rows = list(rows_of(FINALS[0]))
+    sink = Postgres(server.url, table="labels")
+    sink.open()
+    sink.write([type(rows[0])(values={**rows[0].values, "cell_name": "a\0b"})])
+    assert server.ask("SELECT cell_name FROM labels") == [("a\N{REPLACEMENT CHARACTER}b",)]
+    sink.close()
+
+
 def test_a_server_that_ends_is_waited_for_and_then_has_each_row_once(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

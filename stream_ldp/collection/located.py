@@ -110,7 +110,8 @@ def _beside(path: Path) -> str:
     found: list[str] = []
     with suppress(OSError):
         found = [each.name for each in islice(path.parent.iterdir(), _MOST_FILES) if each.suffix in _SUFFIXES]
-    return meant(path.name, found) or "; `stream-ldp init TABLE.csv` writes one for a table"
+    a_name = "" if path.suffix or len(path.parts) > 1 else ", and a collection's name is none"
+    return meant(path.name, found) or f"{a_name}; `stream-ldp init TABLE.csv` writes one for a table"
 
 
 def _opened_at_once(path: str, flags: int) -> int:

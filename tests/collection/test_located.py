@@ -104,6 +104,14 @@ def test_a_file_of_another_name_in_the_directory_is_suggested(tmp_path: Path) ->
         JointCollection.load(tmp_path / "sruvey.yml")
 
 
+def test_a_name_in_place_of_a_file_is_said_to_be_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        CollectionError, match=r"^care: there is no such file, and a collection's name is none; `stream"
+    ):
+        JointCollection.load(Path("care"))
+
+
 def test_a_directory_raises_a_collection_error(tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match="cannot be read: Is a directory"):
         JointCollection.load(tmp_path)

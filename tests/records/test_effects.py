@@ -92,8 +92,8 @@ def solved(people: NDArray[np.int64], sizes: tuple[int, ...], *, seed: int) -> S
 
 
 def test_intervals_of_marginals_and_conditionals_are_neither_too_narrow_nor_too_wide() -> None:
-    """Seeded; of 20 windows of 4,000 users, 140 shares of marginals and 240 of conditionals, the share held is within
-    0.05 of what it is of many windows but for one seed in a thousand.
+    """Seeded, 20 windows of 4,000 users. With 40 other seeds and tables, 0.908 were held at least, and errors were at
+    most 1.19 times the root mean square of the distances.
     """
     sizes, rng = (2, 2, 3), np.random.default_rng(3)
     truth = rng.dirichlet(np.full(12, 2.0)).reshape(sizes)
@@ -121,5 +121,5 @@ def test_intervals_of_marginals_and_conditionals_are_neither_too_narrow_nor_too_
             errors[kind].append(ours.standard_error.ravel())
     for kind, each in off.items():
         distances, widths = np.concatenate(each), np.concatenate(errors[kind])
-        assert 0.89 <= np.mean(np.abs(distances) <= 1.96 * widths) <= 1.0
-        assert widths.mean() <= 1.6 * np.sqrt(np.mean(distances**2))
+        assert np.mean(np.abs(distances) <= 1.96 * widths) >= 0.89
+        assert widths.mean() <= 1.3 * np.sqrt(np.mean(distances**2))

@@ -3,8 +3,8 @@
 python -m tests.benchmarks.joint_coverage prints the share of cells whose +-1.96 standard errors hold the truth, for
 tables from independent to deterministic: the lowest of five noises, over 80 draws (seeds 0 to 79) or as many as an
 argument says. Beside it stands what intervals would cover whose error is the root mean square of the distances in
-these draws, which no estimator can know. It takes some minutes. With --held-out, tables are others, which had no part
-in the choice of the form of errors.
+these draws, which no estimator can know. It takes some minutes. With --held-out, tables are others, which had a part
+in the choice of the form of errors only by its split by order.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ TABLES: dict[str, FloatArray] = {
     "2 x 2 x 2, nearly alike": _alike(2, 3, 0.02),
     "2 x 2 x 2, independent": _product([0.7, 0.3], [0.4, 0.6], [0.8, 0.2]),
 }
-#: Tables that had no part in the choice of the form of errors.
+#: Tables that had a part in the choice of the form of errors only by its split by order.
 HELD_OUT: dict[str, FloatArray] = {
     "5 x 5, permuted, nearly alike": _shares(np.eye(5)[[2, 0, 4, 1, 3]] + 0.02),
     "6 x 3, one decides the other": _shares(

@@ -16,24 +16,25 @@ function of the other, a cell is empty, or has all users U_w of the rarer of its
 A cell may have more users than the reports show, and more noise with them: one that the prior has shrunk towards
 nearly nothing would have no error. So it is taken for half of its own error larger.
 
-Such an error allows for any dependence that the reports leave open, which is much where they show nothing: over
-tables from independent to nearly deterministic, errors were three times as wide as the distances. The other extreme
-is what a parametric bootstrap shows (Efron and Tibshirani, 1993): of reports drawn from the estimate, how far their
-estimates are from it. To first order that is the noise that passes the shrinkage, and what shrinking takes away,
+The e_k of dependence allow for any that the reports leave open, which is much where they show nothing: over tables
+from independent to nearly deterministic, errors were three times as wide as the distances. The other extreme is what
+a parametric bootstrap shows (Efron and Tibshirani, 1993): of reports drawn from the estimate, how far their estimates
+are from it. To first order that is the noise that passes the shrinkage, and what shrinking takes away,
 
-    (P0_w^2 sum_k (g_k / lambda_k)^2 lambda_k (1 - lambda_k) / N phi_k(w)^2) R_w + 4 b_w^2,
+    (g_k / lambda_k)^2 lambda_k (1 - lambda_k) / N + 4 b_k^2.
 
-with R_w the ratio of noise. b_w is the part of the estimate's difference from the prior's centre that the reports do
-not resolve, twice over, since the estimate is itself shrunk. It is too small: what an estimate has lost, it does not
-show. No interval can be narrow for independent attributes and cover all dependence (Low, 1997), so errors are a
-geometric mean of both. The second has the weight
+b_k is the part of the estimate's difference from the prior's centre that the reports do not resolve, twice over,
+since the estimate is itself shrunk. It is too small: what an estimate has lost, it does not show. No interval can be
+narrow for independent attributes and cover all dependence (Low, 1997), so e_k is a geometric mean of both. The second
+has the weight
 
     (1 - 4 / K)+ R / (R + 2 + K / 50) Pr(independent),
 
-with K coefficients of dependence, of which the reports resolve R in all, and as much for independence beforehand as
-against it. So it counts where the reports resolve several coefficients and show no dependence. It does not where they
-show nothing, nor where they show dependence that shrinking has taken a part of: a strong one may be hidden. One to
-four coefficients may hide most: two fair coins and whether they agree have all of it in one of four.
+with K coefficients of pairs, or of all higher orders, of which the reports resolve R in all, and as much for
+independence beforehand as against it. So it counts where the reports resolve several coefficients and show no
+dependence. It does not where they show nothing, nor where they show dependence that shrinking has taken a part of: a
+strong one may be hidden. One to four coefficients may hide most: two fair coins and whether they agree have all of it
+in the one of third order, of which pairs say nothing.
 
 All of the above is linear in the reports. Of a value that few of them show, another law says how many users may have
 it (rare_values.py): the error of a cell is at least that. It is at most the error with all of these users in the
@@ -50,6 +51,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.records.effects import Effects, by_set
+from stream_ldp.records.estimators.evidence import tied_means
 from stream_ldp.records.estimators.rare_values import RareValues
 
 if TYPE_CHECKING:
@@ -77,17 +79,16 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     """
     prior = problem.prior
     product = prior.basis.product
-    shown = prior.basis.variances(prior.cautious_errors * prior.resolved)
-    hidden = prior.basis.variances(prior.cautious_errors * (1.0 - prior.resolved))
+    errors = _narrowed(prior, fit)
+    shown = prior.basis.variances(errors * prior.resolved)
+    hidden = prior.basis.variances(errors * (1.0 - prior.resolved))
     noise = np.maximum(prior.basis.noise_ratios(problem.likelihood, prior.moments), 1.0)
     more = np.maximum(noise, fit.joint / product)
     square = product**2 * (shown * noise + hidden * more)
     if product.ndim == 2:
-        square = square + _of_function(prior, more)
+        square = square + _of_function(prior, errors, more)
     rare = RareValues.of(fit.joint, prior.marginals, prior.share_errors)
     square = square + _LARGER * np.sqrt(square) * product * (shown + hidden)
-    if fit.shrunk and (weight := _weight(prior)):
-        square = square ** (1.0 - weight) * _of_bootstrap(problem, fit, noise) ** weight
     square = np.minimum(np.maximum(square, rare.least), rare.most)
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2
@@ -95,57 +96,52 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
 
 
 def effects(problem: Problem, fit: Fit) -> Effects:
-    """Return how these errors go together: of each set of attributes, that of its coefficients, weighed as in cells.
+    """Return how these errors go together: of each set of attributes, that of its coefficients.
 
     What is beyond them in cells is in their standard errors alone.
     """
-    prior, basis = problem.prior, problem.prior.basis
-    passed, lost = _passed_and_lost(problem, fit)
+    basis, errors = problem.prior.basis, _narrowed(problem.prior, fit)
     values, lengths = [], np.ones(())
     for axis, attribute in enumerate(basis.attributes):
         squares = (attribute.marginal[:, None] * attribute.functions) ** 2
-        values.append(squares @ np.moveaxis(prior.cautious_errors, axis, 0).reshape(len(squares), -1)[:, 0])
+        values.append(squares @ np.moveaxis(errors, axis, 0).reshape(len(squares), -1)[:, 0])
         lengths = np.multiply.outer(lengths, [1.0, *squares[:, 1:].sum(axis=0)])
-    cautious, bootstrap = (
-        by_set(each * lengths) for each in (prior.cautious_errors, passed + (_AS_LOST * lost) ** 2)
-    )
-    weight = _weight(prior) if fit.shrunk else 0.0
-    return Effects.of(values, cautious ** (1.0 - weight) * bootstrap**weight)
+    return Effects.of(values, by_set(errors * lengths))
 
 
-def _weight(prior: Prior) -> float:
-    """Weigh the bootstrap's error against the cautious one, from 0 to 1."""
-    dependent = prior.basis.order >= 2
-    if (coefficients := int(np.count_nonzero(dependent))) <= _FEW:
+def _narrowed(prior: Prior, fit: Fit) -> FloatArray:
+    """Compute e_k of every coefficient: the cautious one, or between it and the bootstrap's where `fit` is shrunk."""
+    basis, resolved, errors = prior.basis, prior.resolved, prior.cautious_errors.copy()
+    if not fit.shrunk:
+        return errors
+    passed = prior.response**2 * basis.retained * (1.0 - basis.retained) / prior.moments.reports + prior.lacking
+    lost = (_AS_LOST * basis.coefficients(fit.joint - prior.centre) * (1.0 - resolved)) ** 2
+    for of in (basis.order == 2, basis.order >= 3):
+        if weight := _weight(prior, resolved[of]):
+            # Functions with one lambda may be rotated: no order of the values changes their mean.
+            bootstrap = np.minimum(passed[of] + tied_means(lost[of], basis.retained[of]), errors[of])
+            errors[of] = errors[of] ** (1.0 - weight) * bootstrap**weight
+    return errors
+
+
+def _weight(prior: Prior, resolved: FloatArray) -> float:
+    """Weigh the bootstrap's errors of some coefficients against the cautious ones, from 0 to 1."""
+    if resolved.size <= _FEW:
         return 0.0
-    resolved = float(prior.resolved[dependent].sum())
+    shown = float(resolved.sum())
     independent = math.exp(-np.logaddexp(0.0, prior.dependence.log_mean_ratio))
-    return (1.0 - _FEW / coefficients) * resolved / (resolved + _RESOLVED + _OF_ALL * coefficients) * independent
+    return (1.0 - _FEW / resolved.size) * shown / (shown + _RESOLVED + _OF_ALL * resolved.size) * independent
 
 
-def _of_function(prior: Prior, more: FloatArray) -> FloatArray:
+def _of_function(prior: Prior, errors: FloatArray, more: FloatArray) -> FloatArray:
     """Compute how much larger the variance of a cell is where one of two attributes may be a function of the other.
 
+    errors: e_k.
     more: the ratio by which that of dependence spread over all coefficients is larger.
     """
     product, (first, second) = prior.basis.product, prior.marginals
-    hidden = np.where(prior.basis.order == 2, prior.cautious_errors * (1.0 - prior.resolved), 0.0)
+    hidden = np.where(prior.basis.order == 2, errors * (1.0 - prior.resolved), 0.0)
     share = min(1.0, float(hidden[1:, 1:].mean()) / prior.strongest)
     of_function = share * product * (np.minimum.outer(first, second) - product)
     spread: FloatArray = product**2 * prior.basis.variances(hidden) * more
     return np.maximum(of_function - spread, 0.0)
-
-
-def _of_bootstrap(problem: Problem, fit: Fit, noise: FloatArray) -> FloatArray:
-    """Compute the mean squared error, to first order, of estimates from reports that are drawn from the estimate."""
-    basis = problem.prior.basis
-    passed, lost = _passed_and_lost(problem, fit)
-    square: FloatArray = basis.product**2 * basis.variances(passed) * noise
-    return square + (_AS_LOST * basis.joint(lost)) ** 2
-
-
-def _passed_and_lost(problem: Problem, fit: Fit) -> tuple[FloatArray, FloatArray]:
-    """Compute the variance of the noise in each coefficient of the estimate, and what shrinking has taken from it."""
-    prior, retained = problem.prior, problem.prior.basis.retained
-    passed = prior.response**2 * retained * (1.0 - retained) / prior.moments.reports
-    return passed + prior.lacking, prior.basis.coefficients(fit.joint - prior.centre) * (1.0 - prior.resolved)

@@ -120,7 +120,10 @@ def parse_collection(text: str, *, source: str = "<collection>") -> Collection:
 
     Raises:
         CollectionError: something in the text is wrong.
+        TypeError: it is no text, such as a mapping with the same keys.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"parse_collection: give the text of a collection file, not a {type(text).__name__}")
     return _parsed(*parse_document(text, source=source), source=source)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -129,6 +129,12 @@ def test_a_mechanism_of_another_kind_is_refused_in_one_line(text: str, wrong: st
         parse_collection(text.replace(right, f"mechanism: {wrong}"), source="file.yaml")
     (found,) = caught.value.problems
     assert found.startswith(f"file.yaml:2:19: mechanism.kind: {problem}")
+
+
+def test_a_mapping_in_place_of_text_is_refused() -> None:
+    text: Any = {"collection": "care-survey"}
+    with pytest.raises(TypeError, match="parse_collection: give the text of a collection file, not a dict"):
+        parse_collection(text)
 
 
 @pytest.mark.parametrize("text", [RECORDS, SETS])

@@ -60,9 +60,9 @@ def simulate(
     data: Annotated[
         Path,
         typer.Option(
-            help="CSV or Parquet file with a column for each attribute; other columns are ignored. For an item "
-            "collection, a text file with a user's items on each line, separated by blanks. Read as Parquet if its "
-            "name ends in .parquet, and as gzip if in .gz.",
+            help="CSV or Parquet file with a column for each attribute or key, or for the string; other columns are "
+            "ignored. For an item collection, a text file with a user's items on each line, separated by blanks. "
+            "Read as Parquet if its name ends in .parquet, and as gzip if in .gz.",
             exists=True,
             dir_okay=False,
         ),
@@ -109,12 +109,11 @@ def simulate(
 ) -> None:
     """Draw simulated users from the file and publish their reports.
 
-    For a collection of records, strings or places, or a sampled one, each user reports once. The command prints what
-    is true of those who have reported, for every window, or writes it to --truth. Past windows must not be closed
-    already: use a collection that nobody else reports to. The last of them closes when its partitions have been idle
-    for the collection's idle_timeout.
+    Each user reports once. The command prints what is true of those who have reported, for every window, or writes it
+    to --truth. Past windows must not be closed already: use a collection that nobody else reports to. The last
+    of them closes when its partitions have been idle for the collection's idle_timeout.
 
-    For a collection of item sets, the users report live in the phases of the next epochs, as a worker asks them. The
+    Users of a collection of item sets report live in the phases of the next epochs, as a worker asks them. The
     command prints a line for each phase, and in the end the true top k.
     """
     collection: Any = load_collection(file)

@@ -158,15 +158,16 @@ def table_of(
     """
     selection = Selection(of=_names(of), given=_names(given), between=between, within=within)
     rows: list[dict[str, Any]] = []
-    refused: ParameterError | None = None
+    refused: dict[str, ParameterError] = {}
     for answer in answers:
         try:
             cells = list(selection.cells(answer))
             rows += _rows(answer, list(_brief(answer, cells)) if brief else cells, level=level)
         except ParameterError as error:
-            refused = refused or error
-    if refused is not None and not rows:
-        raise refused
+            refused.setdefault(answer.series, error)
+    if refused and not rows:
+        first, *others = refused.values()
+        raise ParameterError("\n".join(f"{name}: {error}" for name, error in refused.items())) if others else first
     return Table(tuple(rows))
 
 

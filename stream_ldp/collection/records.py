@@ -133,7 +133,7 @@ class CollectionOfRecords(Collection):
         except (TypeError, ValueError):
             # NumPy's message has the value.
             raise DataError(
-                "a record is a mapping from attributes to values, as a dict is, or encoded already"
+                "expected a table or a list of records, each a mapping from attributes to values, or encoded already"
             ) from None
 
 

@@ -355,6 +355,10 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
         """Await an exchange with a broker; one that comes to nothing begins again after a while."""
         try:
             return await exchange
+        except asyncio.CancelledError:
+            if not self._closed:
+                raise
+            return False  # `close` awaits what it cancels, which may be the pause after a failed exchange
         except Exception as error:  # noqa: BLE001  what a damaged response leads to is not known
             # Of the error only the type, since some have the response in them.
             log.warning("a response of a broker makes no sense, and is asked for again: %s", type(error).__name__)

@@ -41,8 +41,8 @@ def _what(answer: Answer) -> str:
 def _largest(group: str, cells: Sequence[Cell], headings: Sequence[str]) -> str:
     """Name the largest number of a group: those of other groups may be in another unit."""
     most = max(cells, key=lambda cell: cell.estimate)
-    # Only shares are about a value, and have the heading of its column.
-    headings = headings if most.range == (0.0, 1.0) else ("",) * len(headings)
+    # A group says what its cells are about; without one, the headings of their columns do.
+    headings = ("",) * len(headings) if group else headings
     about = ", ".join(f"{heading} {name}".strip() for heading, name in zip(headings, most.names, strict=False))
     ends = most.interval()
     between = "" if ends is None else f", between {_number(ends[0], most)} and {_number(ends[1], most)}"

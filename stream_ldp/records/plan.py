@@ -183,9 +183,13 @@ def summary(collection: JointCollection) -> str:
     """Describe a collection on one line."""
     names = [estimate.name for estimate in collection.estimates]
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    attribute, record = (
+        shown_epsilon(collection.mechanism.privacy_loss(neighbours=neighbours, reports=math.inf).epsilon)
+        for neighbours in (1, None)
+    )
     return (
-        f"{quantity(len(collection.attributes), 'attribute')}, {quantity(collection.bits, 'bit')} a report, "
-        f"estimates {', '.join(names[:_NAMED])}{more}"
+        f"{quantity(len(collection.attributes), 'attribute')}, lifetime epsilon {attribute} of each and {record} of "
+        f"a record, {quantity(collection.bits, 'bit')} a report, estimates {', '.join(names[:_NAMED])}{more}"
     )
 
 

@@ -112,7 +112,7 @@ def _brokers(facts: Facts, settings: Settings) -> Iterator[Diagnosis]:
         )
     yield Diagnosis(
         level=Severity.UNKNOWN,
-        what="release of the brokers: unknown, since the protocol does not give it",
+        what="release of the brokers: the protocol does not give it",
         cure=f"ask a broker: kafka-broker-api-versions.sh --version --bootstrap-server {settings.brokers}",
     )
 

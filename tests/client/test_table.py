@@ -191,8 +191,12 @@ def test_answers_that_lack_an_attribute_are_left_out_where_others_have_it() -> N
         ("bathing-mobility", "no"),
         ("bathing-mobility", "yes"),
     ]
-    with pytest.raises(ParameterError, match="'sleep' is not an attribute of this estimate"):
-        table_of([lacking, estimate_of()], of=["sleep"])
+    with pytest.raises(ParameterError) as caught:
+        table_of([lacking, lacking, estimate_of()], of=["sleep"])
+    assert str(caught.value).splitlines() == [
+        "other: 'sleep' is not an attribute of this estimate; known are diet, mobility",
+        "bathing-mobility: 'sleep' is not an attribute of this estimate; known are bathing, mobility",
+    ]
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+a", "-a", "@a", "\t=1", "\r=1", "'=1", "'", "-1-1", "=HYPERLINK(1)", "-"])

@@ -13,6 +13,7 @@ from aiokafka import TopicPartition
 from aiokafka.client import ConnectionGroup
 from aiokafka.consumer import consumer as consumer_module
 from aiokafka.consumer.subscription_state import SubscriptionState
+from aiokafka.errors import KafkaConnectionError
 
 from stream_ldp.kafka import fetching
 from stream_ldp.kafka.decompression import turn_of
@@ -185,6 +186,19 @@ async def test_a_response_that_makes_no_sense_is_asked_for_again(
     broker.spoil = lambda response: spoil(response) if broker.fetches <= 3 else None
     assert set(await drain(fetcher)) == WHOLE
     assert broker.fetches > 3
+
+
+async def test_a_fetcher_is_closed_in_the_pause_after_an_exchange_that_failed(broker: Broker, fetcher: Any) -> None:
+    """The error of `close` would hide what else has failed, such as reports that are lost in the same outage."""
+
+    def fail(_: Any) -> None:
+        raise KafkaConnectionError
+
+    broker.spoil, fetcher._retry_backoff = fail, 60.0
+    while not broker.fetches:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
+    await asyncio.wait_for(fetcher.close(), SECONDS)
 
 
 async def test_a_partition_that_cannot_be_parsed_waits_for_no_backlog_of_another(

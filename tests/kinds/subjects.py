@@ -112,7 +112,7 @@ synthesis: {{records: 30, seed: 7}}
         },
         cost=8.0,
         truth=_shares("both", ["no", "some"], ["yes", "full"]),
-        summary="2 attributes, 3 bits a report, estimates both",
+        summary="2 attributes, lifetime epsilon 4.000 of each and 8.000 of a record, 3 bits a report, estimates both",
         planned=["bathing, mobility", "Errors to expect", "0.0"],
         misspelt=("estimates:", "estimtes:"),
         another=("epsilon: 4", "epsilon: 3"),

@@ -93,7 +93,7 @@ def test_reports_that_do_not_look_honest_are_not_to_be_relied_on() -> None:
     )
 
 
-def test_a_mean_is_not_called_a_value() -> None:
+def test_a_number_of_an_attribute_is_named_without_the_heading_of_its_column() -> None:
     what, *_ = sentences(marginals_of(collection_of()))
-    assert "is value meat: about 60" in what
+    assert "the largest number of diet is meat: about 60" in what
     assert "; age: mean is about 38" in what

@@ -193,7 +193,7 @@ const pathOf = (name, part) => `/v1/collections/${encodeURIComponent(name)}/${pa
 /** Return an address without the slashes at its end. */
 function addressOf(url) {
   if (typeof url !== "string" || !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
-    const shown = typeof url === "string" ? `"${url}"` : `a ${typeof url}`;
+    const shown = typeof url === "string" ? `"${url}"` : typeof url;
     throw new ParameterError(`${shown} is not the address of a gateway, such as https://reports.example`);
   }
   return url.replace(/\/+$/, "");

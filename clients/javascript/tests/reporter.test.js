@@ -594,7 +594,7 @@ test("what is missing from a call is named", async () => {
   const { gateway } = gatewayOf();
   const reporter = new Reporter({ gateway, collection: survey });
   assert.throws(() => new Gateway("not a url"), /"not a url" is not the address of a gateway, such as https/);
-  assert.throws(() => new Gateway(), /is not the address of a gateway/);
+  assert.throws(() => new Gateway(), /^ParameterError: undefined is not the address of a gateway/);
   assert.throws(() => new Reporter(), /needs a gateway/);
   assert.throws(() => new Reporter({ gateway }), /needs a collection/);
   await assert.rejects(Ledger.create(), /a budget is a positive number/);

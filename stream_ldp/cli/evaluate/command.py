@@ -53,9 +53,9 @@ def evaluate(
     data: Annotated[
         Path,
         typer.Option(
-            help="CSV or Parquet file with a column for each attribute; other columns are ignored. For an item "
-            "collection, a text file with a user's items on each line, separated by blanks. Read as Parquet if its "
-            "name ends in .parquet, and as gzip if in .gz."
+            help="CSV or Parquet file with a column for each attribute or key, or for the string; other columns are "
+            "ignored. For an item collection, a text file with a user's items on each line, separated by blanks. "
+            "Read as Parquet if its name ends in .parquet, and as gzip if in .gz."
         ),
     ],
     vary: Annotated[

@@ -396,7 +396,7 @@ class Collection(Part):
     title: Label | None = None
     wording: Label | None = Field(alias="question", default=None)
     given_labels: dict[str, dict[str, Label]] | None = Field(alias="labels", default=None)
-    window: Window
+    window: Window = Field(examples=[{"size": "60s"}])
     min_reports: Annotated[int, Field(ge=1)] | None = None
     delta: Annotated[float, Field(ge=MIN_DELTA, le=MAX_DELTA)] | None = None
     rows: Rows = False

@@ -385,7 +385,11 @@ def _advice(
         case "missing" if spot.path and isinstance(spot.path[-1], int):
             return "the list ends before this item, which is required"
         case "missing" | "union_tag_not_found":
-            return f"this key is required{what}"
+            # The model of a part is that of its own keys.
+            own = _field(whole, key) if len(spot.path) == 1 else field
+            examples = (own and own.examples) or ()
+            such = "".join(f", such as `{_flow({key: each})}`" for each in examples[:1])
+            return f"this key is required{what}{such}"
         case "union_tag_invalid":
             return f"expected one of {problem['ctx']['expected_tags']}, got {problem['ctx']['tag']!r}"
         case "extra_forbidden" if others := [kind for kind, each in spot.rivals.items() if _field(each, key)]:
@@ -462,6 +466,11 @@ def right_value(problem: Any, *, repeat: bool = True) -> str:
 
 def _field(model: type[BaseModel], key: str | int) -> FieldInfo | None:
     return next((field for name, field in model.model_fields.items() if key in (field.alias, name)), None)
+
+
+def _flow(written: Any) -> str:
+    """Write a part of a file as one line of YAML."""
+    return yaml.safe_dump(written, default_flow_style=True, sort_keys=False, width=sys.maxsize).strip()[1:-1]
 
 
 def _parts_with(whole: type[BaseModel], key: str) -> list[str]:

@@ -110,7 +110,7 @@ class PairsCollection(CollectionOfQuestions):
     topics: ClassVar[Topics] = Topics(answers="pairs")
 
     mechanism_spec: PairsSpec = Field(alias="mechanism")
-    keys: KeysSpec
+    keys: KeysSpec = Field(examples=[{"names": ["search", "maps"], "range": [0, 60]}])
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
 
     @model_validator(mode="after")

@@ -76,7 +76,7 @@ class AskingCollection(CollectionOfQuestions):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
 
-    attributes: tuple[AskedAttribute, ...] = Field(min_length=1)
+    attributes: tuple[AskedAttribute, ...] = Field(min_length=1, examples=[[{"name": "age", "range": [0, 120]}]])
 
     @model_validator(mode="after")
     def _questions_fit(self) -> Self:

@@ -73,7 +73,7 @@ class Attribute(Part):
     model_config = ConfigDict(json_schema_extra=one_of("values", "bins"))
 
     name: Label
-    values: tuple[Label, ...] = Field(min_length=2)
+    values: tuple[Label, ...] = Field(min_length=2, examples=[["often", "never"]])
     bins: tuple[Edge, ...] | None = None
     clip: bool = True
     missing: Label | None = None
@@ -127,8 +127,10 @@ class JointCollection(SynthesizingCollection):
     marginals = deferred("stream_ldp.synthesis.window:marginals_of_pairs")
 
     mechanism_spec: AnyMechanismSpec = Field(alias="mechanism")
-    attributes: tuple[Attribute, ...] = Field(min_length=1)
-    estimates: tuple[EstimateSpec, ...] = Field(min_length=1)
+    attributes: tuple[Attribute, ...] = Field(
+        min_length=1, examples=[[{"name": "sport", "values": ["often", "never"]}]]
+    )
+    estimates: tuple[EstimateSpec, ...] = Field(min_length=1, examples=[[{"name": "all", "of": ["sport", "health"]}]])
     sample: Sample = None
     linked_ms: PositiveDuration | None = Field(alias="linked", default=None)
 

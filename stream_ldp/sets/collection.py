@@ -145,7 +145,7 @@ class ItemCollection(Collection):
     topics: ClassVar[Topics] = Topics(answers="heavy-hitters", rounds=True)
 
     method_spec: AnyMethodSpec = Field(alias="mechanism", discriminator="kind")
-    items: Items
+    items: Items = Field(examples=[{"size": 1000}])
     epochs: Epochs = Epochs.SEQUENTIAL
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
     sample: Sample = None

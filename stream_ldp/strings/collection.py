@@ -68,7 +68,7 @@ class StringCollection(CollectionOfRecords):
     topics: ClassVar[Topics] = Topics(answers="strings")
 
     mechanism_spec: StringSpec = Field(alias="mechanism")
-    string: StringAttribute
+    string: StringAttribute = Field(examples=[{"name": "word", "length": 6}])
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
     prior: Prior | None = None
 

@@ -37,7 +37,9 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
     marginals = deferred("stream_ldp.synthesis.window:marginals_of_views")
 
     mechanism_spec: ViewsSpec = Field(alias="mechanism")
-    estimates: tuple[ViewEstimateSpec, ...] = Field(min_length=1)
+    estimates: tuple[ViewEstimateSpec, ...] = Field(
+        min_length=1, examples=[[{"name": "all", "of": ["sport", "health"]}]]
+    )
 
     @model_validator(mode="after")
     def _estimates_are_determined(self) -> Self:

@@ -20,7 +20,7 @@ FAULTS = [
     ("collection: ", "collection: survey\x07", 18, "not YAML: character U+0007 is not allowed"),
     ("collection: ", "window: {size: 5s}\ncollection: ", None, "key 'window' is given twice"),
     ("collection: ", "sample: 0\ncollection: ", None, "sample: "),
-    (WINDOW, "", None, "window: this key is required"),
+    (WINDOW, "", None, "window: this key is required, such as `window: {size: 60s}`"),
     (WINDOW, "window: soon", 8, "window: expected keys such as `size:`"),
     ("size: 10s", "size: 10", 6, f"window.size: '10' {NOT_A_DURATION}"),
     ("size: 10s", "size: -5s", 6, f"window.size: '-5s' {NOT_A_DURATION}"),

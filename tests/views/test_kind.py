@@ -24,5 +24,5 @@ def test_a_file_that_asks_about_attributes_alone_is_not() -> None:
 
 def test_what_is_wrong_with_a_file_of_views_is_said_of_views() -> None:
     text = OF_ATTRIBUTES.format(mechanism="epsilon: 1, ask: pairs", window="")
-    with pytest.raises(CollectionError, match="estimates: this key is required"):
+    with pytest.raises(CollectionError, match=r"such as `estimates: \[{name: all, of: \[sport, health\]}\]`"):
         parse_collection(text)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.ledger.ledger_file import load_or_create_user
 from stream_ldp.ledger.receipt import Receipt
 from stream_ldp.ledger.terms import Terms
@@ -18,11 +17,16 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 from stream_ldp.testing import kafka_in_memory
 
 
-def _described(collection: CollectionOfRecords, row: Any) -> Iterator[str]:
-    """Yield the values of a row, each after the name of its attribute."""
+def _described(collection: Any, row: Any) -> Iterator[str]:
+    """Yield what a row says, each value after the name of its attribute; nothing of a key that is not held."""
+    first = collection.attributes[0]
+    if hasattr(first, "decode"):  # a string, whose symbols are the row
+        yield f"{first.name} {first.decode(row)}"
+        return
     for attribute, value in zip(collection.attributes, row.tolist(), strict=True):
-        values = getattr(attribute, "values", None)
-        yield f"{attribute.name} {value if values is None else values[int(value)]}"
+        values = getattr(attribute, "values" if hasattr(attribute, "values") else "labels", None)
+        if value == value:  # noqa: PLR0124  NaN is no number of a key
+            yield f"{attribute.name} {values[int(value)] if values else value}"
 
 
 def one_report(collection: Any, row: Any) -> list[str]:

@@ -266,7 +266,7 @@ def test_no_more_values_are_memoised_than_are_agreed_to(most: int) -> None:
     before = spent(collection, [(0, value) for value in range(most)])
     check_terms(terms, Spending(), before, time_ms=0)
     check_terms(terms, before, spent(collection, [(0, most - 1)], before=before), time_ms=0)
-    with pytest.raises(TooManyValues, match=r"attribute 'attribute-1' has had") as refusal:
+    with pytest.raises(TooManyValues, match=r"the answer about attribute-1 has had") as refusal:
         check_terms(terms, before, spent(collection, [(0, most)], before=before), time_ms=0)
     assert refusal.value.attribute == "attribute-1"
     assert "value-" not in str(refusal.value)

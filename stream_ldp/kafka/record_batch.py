@@ -31,8 +31,8 @@ VERSION = 2
 #: Most bytes of an integer of 64 bits. Without a limit, a megabyte of them would take minutes to be added up.
 _VARINT_BYTES = 10
 
-#: Most headers of a record that is read. Some hundred bytes can expand to two million of them, which take 1.5 s.
-MAX_HEADERS = 1_000
+#: Most headers of a batch that are read. Some hundred bytes can expand to two million of them, which take 1.5 s.
+MAX_HEADERS = 50_000
 
 CODEC_BITS, APPEND_TIME_BIT, _TRANSACTION_BIT, _CONTROL_BIT = 0x07, 0x08, 0x10, 0x20
 CODECS: dict[int, Callable[[Any], Any]] = {
@@ -171,10 +171,17 @@ def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:
         yield lost(f"the batch cannot be decompressed: {error!r}")
         return
     appended_ms = largest_ms if attributes & APPEND_TIME_BIT else None
-    stored = (_record(Cursor(content.take(content.varint())), base, first_ms, appended_ms) for _ in range(count))
+
+    def stored() -> Iterator[StoredRecord]:
+        room = MAX_HEADERS
+        for _ in range(count):
+            record = _record(Cursor(content.take(content.varint())), base, first_ms, appended_ms, room=room)
+            room = max(0, room - len(record.headers))
+            yield record
+
     read = 0
     try:
-        for record in placed(stored, base=base, last_delta=last_delta, count=count):
+        for record in placed(stored(), base=base, last_delta=last_delta, count=count):
             yield record
             read += 1
     except ForeignOffset as error:
@@ -183,8 +190,11 @@ def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:
         yield lost(f"the batch is damaged from record {read} of {count} on")
 
 
-def _record(record: Cursor, base: int, first_ms: int, appended_ms: int | None) -> StoredRecord:
-    """Read one record, be it with a fault of its own; raises EOFError if not even its offset can be read."""
+def _record(record: Cursor, base: int, first_ms: int, appended_ms: int | None, *, room: int) -> StoredRecord:
+    """Read one record, be it with a fault of its own; raises EOFError if not even its offset can be read.
+
+    room: most headers that it may have.
+    """
     record.take(1)  # attributes: there are none
     # In 64 bits, as brokers add them up: what a producer writes has no bounds.
     timestamp_ms = (first_ms + record.varint() + 2**63) % 2**64 - 2**63
@@ -194,9 +204,9 @@ def _record(record: Cursor, base: int, first_ms: int, appended_ms: int | None) -
     fault = None
     try:
         key, value = record.nullable(), record.nullable()
-        headers.extend(islice(record.headers(), MAX_HEADERS + 1))
-        if len(headers) > MAX_HEADERS:
-            fault = f"the record has more than {MAX_HEADERS:,} headers"
+        headers.extend(islice(record.headers(), room + 1))
+        if len(headers) > room:
+            fault = f"the batch has more than {MAX_HEADERS:,} headers up to this record"
     except UnicodeDecodeError:
         fault = "the name of a header is not UTF-8"
     except EOFError:

@@ -92,6 +92,10 @@ class Evidence:
         return _log_ratios(self._reports * variances[:, None], self._residuals, self._retained)
 
     @property
+    def coefficients(self) -> int:
+        return len(self._retained)
+
+    @property
     def variance(self) -> float:
         """Posterior mean of v under a prior that is flat in ln v up to `usual`.
 

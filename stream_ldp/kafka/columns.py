@@ -287,7 +287,9 @@ class _Form(NamedTuple):
             ahead = Cursor(bytes(content[place : place + _LENGTH_BYTES]))
             length = ahead.varint() + ahead.place
             record = Cursor(bytes(content[place : place + length]))
-            record.take(ahead.place + 1)  # its length, and attributes, of which there are none
+            record.take(ahead.place)
+            if record.varint():  # attributes: aiokafka, which reads them as an integer too, decides about any
+                return None
             time = record.place
             record.varint()
             offset = record.place

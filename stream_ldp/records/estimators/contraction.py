@@ -99,10 +99,14 @@ class PatternTable:
         return cls(patterns, half, counted(patterns, counts).reshape(rows))
 
     def forward(self, joint: FloatArray) -> FloatArray:
+        if self._half == len(self._sizes):  # Of a single attribute, the second half is a 1.
+            return self._A @ joint.reshape(-1, 1)
         return self._A @ joint.reshape(self._A.shape[1], -1) @ self._transposed
 
     def backward(self, weights: FloatArray, features: Sequence[Feature | None]) -> FloatArray:
-        A, B = (self._A, self._B) if not any(features) else self._factors(features)
+        A, B = self._factors(features) if any(features) else (self._A, self._B)
+        if self._half == len(self._sizes):
+            return (A.T @ weights).reshape(self._sizes)
         return (A.T @ weights @ B).reshape(self._sizes)
 
     def select(self, attributes: Sequence[int]) -> tuple[Sequence[Patterns], FloatArray]:

@@ -23,19 +23,16 @@ class Point:
 
     joint: the distribution.
     gradient: gradient of the mean log-likelihood of a report, by cell.
+    step: the distribution that the EM step leads to.
     """
 
     def __init__(self, objective: Objective, joint: FloatArray, score: Score) -> None:
         self.joint = joint
         self.gradient = score.gradient
         self._objective, self._score = objective, score
-
-    @cached_property
-    def step(self) -> FloatArray:
-        """The distribution that the EM step leads to."""
-        step: FloatArray = self._objective.weight * self.joint * self.gradient + self._objective.pull
-        total: float = np.add.reduce(step, axis=None)
-        return step / total
+        step: FloatArray = objective.weight * joint * score.gradient + objective.pull
+        step /= np.add.reduce(step, axis=None)
+        self.step = step
 
     @property
     def log_likelihood(self) -> float:
@@ -117,7 +114,7 @@ class Objective:
         sought: nats; infinity is returned at once where the right side at the EM step is already above it.
         """
         N, s = self.likelihood.reports, self.strength
-        highest = float(point.gradient.max())
+        highest = float(np.maximum.reduce(point.gradient, axis=None))
         if not s:
             return max(0.0, N * math.log(highest))
         if sought < math.inf and self._at_step(point) > sought:

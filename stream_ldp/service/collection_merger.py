@@ -251,8 +251,14 @@ class CollectionMerger:
             ]
             if held:
                 waits.append(self._holding.release_seconds)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), min(waits, default=None))
+            await self._pause(min(waits, default=None))
+
+    async def _pause(self, seconds: float | None) -> None:
+        # `asyncio.wait_for` of Python 3.11 swallows a cancellation that comes together with what it waits for: a
+        # merger that has given up its windows would go on.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
 
     async def _look_at_regions(self) -> None:
         """Let windows go on without regions that they have waited for long enough: the record says so to all."""

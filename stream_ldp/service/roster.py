@@ -219,8 +219,9 @@ class Served:
             except Exception as error:  # noqa: BLE001  whatever it is, the other collections go on
                 self._fail(error)
                 await self._roster.note_failure(error)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), RETRY_SECONDS)
+            with contextlib.suppress(TimeoutError):  # not `asyncio.wait_for`, which may swallow a cancellation
+                async with asyncio.timeout(RETRY_SECONDS):
+                    await self._changed.wait()
 
     def _wait(self, why: str) -> None:
         self._problem = why

@@ -275,23 +275,21 @@ async def test_a_merger_to_which_nothing_comes_commits_and_then_waits_without_en
 ) -> None:
     """Of 300 such collections, each look at nothing would be ten a second."""
     waits: list[float | None] = []
-    waits_for, now = asyncio.wait_for, time.monotonic()
-
-    async def wait_for(waited: Any, timeout: float | None) -> Any:  # noqa: ASYNC109  the parameter of asyncio
-        nonlocal now
-        waits.append(timeout)
-        if timeout is None:
-            return await waits_for(waited, None)
-        # The clock of the merger goes on only here, so the order of its waits is the same at every load.
-        waited.close()
-        await asyncio.sleep(0)
-        now += timeout
-        raise TimeoutError
-
     await rebuilt(merger)
     owned = merger._owned["small"]
+    pause, now = owned._pause, time.monotonic()
+
+    async def paused(seconds: float | None) -> None:
+        nonlocal now
+        waits.append(seconds)
+        if seconds is None:
+            return await pause(None)
+        # The clock of the merger goes on only here, so the order of its waits is the same at every load.
+        await asyncio.sleep(0)
+        now += seconds
+
     monkeypatch.setattr(collection_merger, "time", SimpleNamespace(monotonic=lambda: now, time=time.time))
-    monkeypatch.setattr(asyncio, "wait_for", wait_for)
+    monkeypatch.setattr(owned, "_pause", paused)
     await tell(merger, SMALL, windows=1)
     async with asyncio.timeout(SOON):
         while None not in waits:
@@ -302,6 +300,21 @@ async def test_a_merger_to_which_nothing_comes_commits_and_then_waits_without_en
         while None not in waits:
             await asyncio.sleep(0.001)
     assert waits == [collection_merger.COMMIT_SECONDS, None]
+
+
+@pytest.mark.parametrize("steps", range(4))
+async def test_a_merger_that_is_woken_as_it_is_cancelled_ends(merger: Merger, steps: int) -> None:
+    """`asyncio.wait_for` of Python 3.11 would return, and the merger go on with windows that are another's."""
+    await rebuilt(merger)
+    await merger.apply(entry(SMALL, 7, b"junk", b"junk"))  # a sum of refusals is due, so the next wait has an end
+    await asyncio.sleep(0.01)
+    running, owned = merger._running["small"], merger._owned["small"]
+    owned._wake.set()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    running.cancel()
+    done, _ = await asyncio.wait([running], timeout=SOON)
+    assert done
 
 
 async def records_of_a_restart(windows: int, metrics: Metrics) -> int:

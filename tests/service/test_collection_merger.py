@@ -283,10 +283,11 @@ async def test_a_merger_to_which_nothing_comes_commits_and_then_waits_without_en
         nonlocal now
         waits.append(seconds)
         if seconds is None:
-            return await pause(None)
-        # The clock of the merger goes on only here, so the order of its waits is the same at every load.
-        await asyncio.sleep(0)
-        now += seconds
+            await pause(None)
+        else:
+            # The clock of the merger goes on only here, so the order of its waits is the same at every load.
+            await asyncio.sleep(0)
+            now += seconds
 
     monkeypatch.setattr(collection_merger, "time", SimpleNamespace(monotonic=lambda: now, time=time.time))
     monkeypatch.setattr(owned, "_pause", paused)

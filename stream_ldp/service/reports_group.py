@@ -161,7 +161,7 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
         """Let the group hear of the topics that are counted by now, and of nothing if it has."""
         if self._consumer is not None and self._members:
             await asyncio.sleep(TOGETHER_SECONDS)
-        # Whoever is cancelled meanwhile leaves nothing half done.
+        # A task that is cancelled meanwhile leaves nothing half done.
         await asyncio.shield(asyncio.ensure_future(self._change()))
 
     async def _change(self) -> None:

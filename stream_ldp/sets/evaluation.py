@@ -116,7 +116,7 @@ def popular_sets(sizes: NDArray[np.int64], rng: np.random.Generator, *, domain: 
     """Draw sets of so many items of 0 to domain - 1, item i with a probability in proportion to (i + 1)^-exponent."""
     users = len(sizes)
     popularity = np.cumsum(np.arange(1, domain + 1) ** -exponent)
-    # A user and an item as one number. Whoever drew an item again draws as many more.
+    # A user and an item as one number. A user who drew an item again draws as many more.
     complete: list[NDArray[np.int64]] = []
     held: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
     missing = sizes

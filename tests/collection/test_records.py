@@ -151,7 +151,7 @@ def test_sampled_collections_and_strings_take_tables_too() -> None:
 
 @pytest.mark.parametrize("records", [[["meat", "17", "1"]], [("meat", "17", "1")], ["meat"], [("meat",)]])
 def test_records_of_many_users_without_names_are_refused_without_a_word_of_their_values(records: Any) -> None:
-    with pytest.raises(DataError, match="a record is a mapping") as raised:
+    with pytest.raises(DataError, match="a mapping from attributes to values") as raised:
         PEOPLE.users(records)
     assert "meat" not in str(raised.value)
     assert raised.value.__suppress_context__

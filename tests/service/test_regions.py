@@ -149,6 +149,9 @@ async def test_partials_of_an_unknown_region_are_dead_letters_with_a_cure(home: 
     await merger.take_over(set(range(64)))
     await rebuilt(merger)
     await home.counted("ap", 3, merger)
+    async with asyncio.timeout(SOON):
+        while not home.published.records:
+            await asyncio.sleep(0)
     (letter,) = [record for record in home.published.records if record.topic.endswith(".dead-letters")]
     headers = dict(letter.headers)
     assert headers["reason"] == b"unreadable_record"

@@ -35,7 +35,7 @@ async def test_the_demo_ends_by_itself_after_an_answer_near_the_truth(
     kafka: EmbeddedKafka, prefix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = Settings.load(brokers=kafka.bootstrap, topic_prefix=prefix, admin_port=0)
-    shown = command._Demo([Survey(rate=2_000)], settings, Console(file=StringIO()))
+    shown = command._Demo([Survey(rate=10_000)], settings, Console(file=StringIO()))
     await shown.run(kafka, seconds=0)
     near, independent = distances(capsys.readouterr().out.splitlines()[-1])
     assert near < independent

@@ -139,8 +139,8 @@ finals of each estimate, and the log between them. It reads nothing older. Only 
 a change of the collection's file, does it read all that the topics keep. `python -m tests.benchmarks.rebuild` shows
 both on a real Kafka, after 1,000 windows: it read 4 partials with a commit, and 2,070 without.
 
-A gateway takes 2.6 times as long for a batch as a handler of aiohttp that does nothing: [103 us beside 39
-us](../tests/benchmarks/README.md#a-gateway), or 9,700 batches a second and core. A batch waits there for others that
+A gateway takes 1.4 times as long for a batch as a handler of aiohttp that does nothing: [87 us beside 62
+us](../tests/benchmarks/README.md#a-gateway), or 11,500 batches a second and core. A batch waits there for others that
 go to the brokers with it, 5 to 25 ms.
 
 A window of a million users of strings takes 2.6 to 3 s of a processor to solve at first, and 0.3 to 1.1 s later

@@ -24,9 +24,9 @@ def _described(collection: Any, row: Any) -> Iterator[str]:
         yield f"{first.name} {first.decode(row)}"
         return
     for attribute, value in zip(collection.attributes, row.tolist(), strict=True):
-        values = getattr(attribute, "values" if hasattr(attribute, "values") else "labels", None)
-        if value == value:  # noqa: PLR0124  NaN is no number of a key
-            yield f"{attribute.name} {values[int(value)] if values else value}"
+        labels = collection.labelled.get(attribute.name)
+        if not math.isnan(value):  # no number of a key
+            yield f"{attribute.name} {value if labels is None else labels[int(value)]}"
 
 
 def one_report(collection: Any, row: Any) -> list[str]:

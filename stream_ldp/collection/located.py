@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import sys
@@ -388,7 +389,7 @@ def _advice(
             # The model of a part is that of its own keys.
             own = _field(whole, key) if len(spot.path) == 1 else field
             examples = (own and own.examples) or ()
-            such = "".join(f", such as `{_flow({key: each})}`" for each in examples[:1])
+            such = "".join(f", such as `{flow({key: each})[1:-1]}`" for each in examples[:1])
             return f"this key is required{what}{such}"
         case "union_tag_invalid":
             return f"expected one of {problem['ctx']['expected_tags']}, got {problem['ctx']['tag']!r}"
@@ -468,9 +469,10 @@ def _field(model: type[BaseModel], key: str | int) -> FieldInfo | None:
     return next((field for name, field in model.model_fields.items() if key in (field.alias, name)), None)
 
 
-def _flow(written: Any) -> str:
+def flow(written: Any) -> str:
     """Write a part of a file as one line of YAML."""
-    return yaml.safe_dump(written, default_flow_style=True, sort_keys=False, width=sys.maxsize).strip()[1:-1]
+    text: str = yaml.safe_dump(written, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf)
+    return text.removesuffix("...\n").strip()
 
 
 def _parts_with(whole: type[BaseModel], key: str) -> list[str]:

@@ -30,6 +30,7 @@ from stream_ldp.client.registration import RegistrationCheck
 from stream_ldp.gateway.intake import PATIENCE, Intake
 from stream_ldp.gateway.metrics import GatewayMetrics
 from stream_ldp.http.exposition import exposition
+from stream_ldp.http.health import health
 from stream_ldp.http.network import network_of
 from stream_ldp.http.origins import origin_of
 from stream_ldp.http.quota import Quota
@@ -338,14 +339,10 @@ class Gateway:
         return exposition(self._metrics.registry, request)
 
     async def _livez(self, _: web.BaseRequest) -> web.Response:
-        return _health(self._watch.live())
+        return health(self._watch.live())
 
     async def _readyz(self, _: web.BaseRequest) -> web.Response:
-        return _health([*self._watch.problems(), *([] if self._state is None else [self._state])])
-
-
-def _health(problems: list[str]) -> web.Response:
-    return web.json_response({"problems": problems}, status=503 if problems else 200)
+        return health([*self._watch.problems(), *([] if self._state is None else [self._state])])
 
 
 def _too_large(found: str) -> Refused:

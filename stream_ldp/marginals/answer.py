@@ -34,7 +34,7 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     shown_costs,
 )
-from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile, not_ascending
+from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile, part_of_range
 from stream_ldp.pipeline.curve import Curve, components
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
 from stream_ldp.quantity import quantity
@@ -358,15 +358,8 @@ class Numbers(MessagePart):
         """
         if self.distribution is None:
             raise ParameterError(f"the answers about {attribute!r} show its mean only: no range follows from them")
-        (least, largest), stepped = self.range, bool(self.distribution.exact) and all(self.distribution.exact)
-        if not low <= high or (low == high and not stepped):
-            raise not_ascending(low, high)
-        within = max(low, least), min(high, largest)
-        if within[0] > within[1] or (within[0] == within[1] and not stepped):
-            raise ParameterError(
-                f"{attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"
-            )
-        low, high = within
+        stepped = bool(self.distribution.exact) and all(self.distribution.exact)
+        low, high = within = part_of_range(attribute, self.range, low, high, stepped=stepped)
         curve, name = self.distribution.curve, " to ".join(dict.fromkeys(apart(within)))
         share, error = curve.share(low, high, side="left" if below else "right")
         yield Cell(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from stream_ldp.collection.located import suggestion
+from stream_ldp.http.health import health
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port, abort
 from stream_ldp.http.proxies import Proxies
@@ -150,8 +151,7 @@ class PageServer:
         return response
 
     async def _ready(self, _: web.BaseRequest) -> web.Response:
-        problems = self._problems()
-        return web.json_response({"problems": problems}, status=503 if problems else 200)
+        return health(self._problems())
 
     async def _answers(self, request: web.BaseRequest, name: str) -> web.Response:
         query = Query.parse(request.query)

@@ -82,7 +82,23 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1.0 + level) / 2.0)
 
 
-def not_ascending(low: float, high: float) -> ParameterError:
-    """Return the error of a range whose numbers are in the wrong order, or are one number that has no users."""
-    one = ": one number alone has users only in a range with a `step`" if low == high else ""
-    return ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}{one}")
+def part_of_range(
+    attribute: str, bounds: tuple[float, float], low: float, high: float, *, stepped: bool
+) -> tuple[float, float]:
+    """Return the part of a range of numbers that is within the bounds of an attribute.
+
+    stepped: whether users have some numbers alone, so that one number is a range.
+
+    Raises:
+        ParameterError: the numbers are in the wrong order, or are one number that has no users; or there is no part.
+    """
+    if not low <= high or (low == high and not stepped):
+        one = ": one number alone has users only in a range with a `step`" if low == high else ""
+        raise ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}{one}")
+    least, largest = bounds
+    within = max(low, least), min(high, largest)
+    if within[0] > within[1] or (within[0] == within[1] and not stepped):
+        raise ParameterError(
+            f"{attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"
+        )
+    return within

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.open_pane import GATHERED_BYTES
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.seen_batches import table_bytes
@@ -52,7 +53,7 @@ def counting_loads(collection: Collection, layout: Layout, *, populations: Seque
     """
     pane_s = collection.window.pane_ms / 1_000
     flushes = max(1, round(pane_s / flush_seconds(collection.series)))
-    row_bytes, found = -(-layout.bits // 8), []
+    found = []
     for reports in populations:
         tallies = layout.tallies()
         loads = {of: tally.load(reports=reports, flushes=flushes) for of, tally in tallies.items()}
@@ -64,7 +65,8 @@ def counting_loads(collection: Collection, layout: Layout, *, populations: Seque
             CountingLoad(
                 reports=reports,
                 statistics=len(loads),
-                memory=sum(load.memory for load in loads.values()) + min(GATHERED_BYTES, reports * row_bytes),
+                memory=sum(load.memory for load in loads.values())
+                + min(GATHERED_BYTES, reports * row_width(layout.bits)),
                 ids=table_bytes(reports),
                 sent_per_second=(RECORD_BYTES * records + sum(load.sent for load in loads.values())) / pane_s,
             )

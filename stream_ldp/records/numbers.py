@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.errors import ParameterError
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import Probability
-from stream_ldp.pipeline.cells import not_ascending
+from stream_ldp.pipeline.cells import part_of_range
 from stream_ldp.pipeline.curve import Curve
 
 if TYPE_CHECKING:
@@ -124,14 +123,8 @@ class NumberAxis(MessagePart):
             ParameterError: it has no part of it, or its ends are in the wrong order.
         """
         least, largest = self.cells[0], self.cells[-1]
-        if not low <= high or (low == high and not self._stepped):
-            raise not_ascending(low, high)
-        within = max(low, least), min(high, largest)
-        if within[0] > within[1] or (within[0] == within[1] and not self._stepped):
-            raise ParameterError(
-                f"{self.attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"
-            )
-        return within[0], min(high - below * _JUST_BELOW * (largest - least), largest)
+        first, _ = part_of_range(self.attribute, (least, largest), low, high, stepped=self._stepped)
+        return first, min(high - below * _JUST_BELOW * (largest - least), largest)
 
     def parts(self, low: float, high: float, *, finer: int = 1) -> NDArray[np.float64]:
         """Return the part of the users of each cell, or of its `finer` parts, whose number is from low to high."""

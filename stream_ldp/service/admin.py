@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from aiohttp import web
 
 from stream_ldp.http.exposition import exposition
+from stream_ldp.http.health import health
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port
 from stream_ldp.http.routes import Routes
@@ -140,5 +141,4 @@ class AdminServer:
         return self._health_page(request, problems)
 
     def _health_page(self, request: web.BaseRequest, problems: Sequence[str]) -> web.Response:
-        shown = {"problems": list(problems)} if self._tokens.admits(request) else {}
-        return web.json_response(shown, status=503 if problems else 200)
+        return health(problems, shown=self._tokens.admits(request))

@@ -29,7 +29,7 @@ from stream_ldp.pipeline.answer import (
 from stream_ldp.pipeline.cells import Cell, CellKey
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, found, previous
 from stream_ldp.quantity import quantity
-from stream_ldp.sets.phases import Inquiry, RankingEstimate, SizeShares, candidates_of, phase_name
+from stream_ldp.sets.phases import FoundSizes, Inquiry, RankingEstimate, candidates_of, phase_name
 
 #: What is said of frequencies that are no shares of users.
 _DRAWN = (
@@ -87,13 +87,6 @@ class Candidate(MessagePart):
     standard_error: Finite = Field(ge=0)
 
 
-class FoundSizes(MessagePart):
-    """The share of the users whose sets are of each class of sizes, as later phases need it."""
-
-    share: tuple[Finite, ...] = Field(description="not held to [0, 1], so that noise averages out")
-    standard_error: Finite = Field(ge=0, description="of a share that is 0")
-
-
 class NextPhase(MessagePart):
     """The question of the epoch's next phase."""
 
@@ -124,9 +117,7 @@ class NextPhase(MessagePart):
             correction=inquiry.correction,
             doubt=inquiry.doubt,
             share=inquiry.share,
-            sizes=None
-            if inquiry.sizes is None
-            else FoundSizes(share=inquiry.sizes.estimate, standard_error=inquiry.sizes.error),
+            sizes=inquiry.sizes,
             missing=inquiry.missing,
             candidates=inquiry.canonical.listed,
         )
@@ -374,9 +365,7 @@ class Ranking(Answer):
             correction=self.next_phase.correction,
             doubt=self.next_phase.doubt,
             share=self.next_phase.share,
-            sizes=None
-            if self.next_phase.sizes is None
-            else SizeShares(estimate=self.next_phase.sizes.share, error=self.next_phase.sizes.standard_error),
+            sizes=self.next_phase.sizes,
             missing=self.next_phase.missing,
         )
 

@@ -10,10 +10,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
+from pydantic import Field
 
 from stream_ldp.collection import fingerprint_of
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.privacy_loss import round_up
+from stream_ldp.message_part import Finite, MessagePart
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,16 +70,11 @@ class Phase:
         return (high - low) / RESOLUTION
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SizeShares:
-    """The share of the users whose sets are of each class of sizes, as their reports say.
+class FoundSizes(MessagePart):
+    """The share of the users whose sets are of each class of sizes, as later phases need it."""
 
-    estimate: unbiased, so that some may be below 0.
-    error: standard error of a share that is 0.
-    """
-
-    estimate: tuple[float, ...]
-    error: float
+    share: tuple[Finite, ...] = Field(description="not held to [0, 1], so that noise averages out")
+    standard_error: Finite = Field(ge=0, description="of a share that is 0")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -104,7 +101,7 @@ class Inquiry:
     correction: float = 1.0
     doubt: float = 0.0
     share: float = 1.0
-    sizes: SizeShares | None = None
+    sizes: FoundSizes | None = None
     missing: bool = False
 
     @property

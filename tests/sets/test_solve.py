@@ -81,7 +81,7 @@ def test_the_first_answer_says_how_large_sets_are_and_what_the_next_phase_pads_t
     assert following is not None
     assert (following.phase, following.candidates, following.padding) == (2, None, 2)
     assert following.sizes is not None
-    assert following.sizes.estimate == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0, 0], abs=0.01)
+    assert following.sizes.share == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0, 0], abs=0.01)
     assert "sizes of sets" in ranking.look.title
     assert "padded to 2: in a file, set_size: 2 would spare this phase" in " ".join(ranking.judgement().evidence)
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from stream_ldp.cli.inputs.guess import Guess
 from stream_ldp.collection import Collection
+from stream_ldp.collection.located import flow
 from stream_ldp.errors import ParameterError
 from stream_ldp.evaluation.experiment import DISTANCE
 from stream_ldp.evaluation.prediction import predictions
@@ -59,10 +58,10 @@ def draft(name: str, attributes: Sequence[Guess], *, epsilon: float, window: str
         f"# Lifetime epsilon of a user: {epsilon:g} nats between any two records. The best guess, from 50:50, is",
         f"# {shown_guess(epsilon)} right, however often a user reports.",
         *(f"# {line}" for line in reason),
-        f"mechanism: {_flow(mechanism)}",
+        f"mechanism: {flow(mechanism)}",
         "",
         "attributes:",
-        *(f"  - {_flow(each.keys)}  # {each.why}" for each in attributes),
+        *(f"  - {flow(each.keys)}  # {each.why}" for each in attributes),
         "",
         "# Each window of event time has an answer. Longer windows have more reports, and smaller errors.",
         f"window: {{size: {window}}}",
@@ -99,7 +98,7 @@ def _joint(
             "window": {"size": window},
             "estimates": [{"name": series, "of": names}],
         }
-        collection: Any = parse_collection(_flow(document))
+        collection: Any = parse_collection(flow(document))
         supports = [(round(each.one, 6), round(each.zero, 6)) for each in collection.mechanism.supports]
         if supports in tried:
             continue  # it is another form of a mechanism that has been tried, and only chance would prefer it
@@ -118,7 +117,7 @@ def _joint(
     return (
         mechanism,
         [f"{sentence}{', ' + ' and '.join(others) if others else ''}.", *(chance if least > lowest else [])],
-        ["", "estimates:", f"  - {_flow({'name': series, 'of': names})}"],
+        ["", "estimates:", f"  - {flow({'name': series, 'of': names})}"],
     )
 
 
@@ -141,8 +140,3 @@ def _sampled(
 def _as_text(keys: dict[str, Any]) -> dict[str, Any]:
     """Return the keys as a file's reader gives them, which has texts alone."""
     return {key: list(map(str, value)) if isinstance(value, list) else value for key, value in keys.items()}
-
-
-def _flow(value: Any) -> str:
-    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf)
-    return text.removesuffix("...\n").strip()

@@ -16,8 +16,8 @@ from stream_ldp.records.estimators.likelihood import Likelihood, possible
 from stream_ldp.records.estimators.lremh import CertifiedLREMH, PaperLREMH
 from stream_ldp.records.estimators.prior import INDEPENDENCE_LEVEL, Prior
 from stream_ldp.records.estimators.problem import Problem
-from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
-from stream_ldp.records.estimators.standard_error import effects, standard_error
+from stream_ldp.records.estimators.solution import Errors, Independence, Method, Past, Solution, Start, Stop, Temporal
+from stream_ldp.records.estimators.standard_error import errors_of
 from stream_ldp.records.estimators.temporal import filter_window, first_past, fits
 
 if TYPE_CHECKING:
@@ -159,11 +159,8 @@ class Estimator:
         if known is not None:
             of_users = population.of_users(problem, known)
             found = self.fit.fit(of_users, start)
-            solution = replace(
-                self._solution(of_users, found, independence),
-                standard_error=population.standard_error(problem, known, found.joint),
-                effects=population.effects(problem, known),
-            )
+            errors = population.errors_of(problem, known, found.joint)
+            solution = self._solution(of_users, found, independence, errors=errors)
             fitted = self.fit.fit(population.of_population(problem, known), solution.joint)
             known = population.updated(problem, known, fitted.joint)
         else:
@@ -185,12 +182,16 @@ class Estimator:
         )
         return replace(solution, temporal=temporal)
 
-    def _solution(self, problem: Problem, fit: Fit, independence: Independence) -> Solution:
-        """Describe a fit."""
+    def _solution(
+        self, problem: Problem, fit: Fit, independence: Independence, *, errors: Errors | None = None
+    ) -> Solution:
+        """Describe a fit.
+
+        errors: those of the joint, if they are not those of the fit.
+        """
         return Solution(
             joint=fit.joint,
-            standard_error=standard_error(problem, fit),
-            effects=effects(problem, fit),
+            **(errors or errors_of(problem, fit))._asdict(),
             method=self.method,
             stop=self.stop,
             iterations=fit.iterations,

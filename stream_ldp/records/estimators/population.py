@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.records.effects import Effects
-from stream_ldp.records.estimators.solution import Population, Start
+from stream_ldp.records.estimators.solution import Errors, Population, Start
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.patterns import FloatArray
@@ -98,27 +98,18 @@ def updated(window: Problem, population: Population, joint: FloatArray) -> Popul
     return population._replace(joint=joint, variance=left)
 
 
-def standard_error(window: Problem, population: Population, joint: FloatArray) -> FloatArray:
-    """Compute the standard error of each cell of the estimated joint of the users who reported.
+def errors_of(window: Problem, population: Population, joint: FloatArray) -> Errors:
+    """Compute the errors of the estimated joint of the users who reported.
 
-    It is that of a Dirichlet distribution with the variance that the reports leave, with v from the standard errors.
+    They are those of a Dirichlet distribution with the variance that the reports leave, with v from the standard
+    errors: so much of the variance of each coefficient.
     """
-    errors: FloatArray = np.sqrt(_left(window, population) * joint * (1.0 - joint))
-    return errors
-
-
-def effects(window: Problem, population: Population) -> Effects:
-    """Return how these errors go together: the variance of each coefficient is what the reports leave."""
-    values = [share * (1.0 - share) for share in window.prior.marginals]
-    totals = reduce(np.multiply.outer, [np.array([1.0, each.sum()]) for each in values])
-    return Effects.of(values, _left(window, population) * totals)
-
-
-def _left(window: Problem, population: Population) -> float:
-    """Compute what the reports leave of the variance of each coefficient of the users who reported, at most 1."""
     N, lost = window.prior.moments.reports, 1.0 - _usual(window)
     open_ = population.variance / _NARROWER + 1.0 / N
-    return min(open_ * lost / (lost + N * (1.0 - lost) * open_), 1.0)
+    left = min(open_ * lost / (lost + N * (1.0 - lost) * open_), 1.0)
+    values = [share * (1.0 - share) for share in window.prior.marginals]
+    totals = reduce(np.multiply.outer, [np.array([1.0, each.sum()]) for each in values])
+    return Errors(np.sqrt(left * joint * (1.0 - joint)), Effects.of(values, left * totals))
 
 
 def _known(window: Problem, population: Population, strength: float) -> Problem:

@@ -67,6 +67,17 @@ class Independence:
     may_be_function: bool = False
 
 
+class Errors(NamedTuple):
+    """The errors of a joint distribution.
+
+    standard_error: of each cell, of the shape of the joint.
+    effects: how these errors go together.
+    """
+
+    standard_error: FloatArray
+    effects: Effects
+
+
 class Population(NamedTuple):
     """What is known of a population's joint, as of a Dirichlet distribution (see population.py).
 

@@ -53,6 +53,7 @@ import numpy as np
 from stream_ldp.records.effects import Effects, by_set
 from stream_ldp.records.estimators.evidence import tied_means
 from stream_ldp.records.estimators.rare_values import RareValues
+from stream_ldp.records.estimators.solution import Errors
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.patterns import FloatArray
@@ -71,15 +72,22 @@ _AS_LOST = 2.0
 _FEW, _RESOLVED, _OF_ALL = 4, 2.0, 0.02
 
 
-def standard_error(problem: Problem, fit: Fit) -> FloatArray:
+def errors_of(problem: Problem, fit: Fit) -> Errors:
+    """Compute the standard errors of a fit, and how they go together."""
+    narrowed = _narrowed(problem.prior, fit)
+    return Errors(_standard_error(problem, fit, narrowed), _effects(problem.prior, narrowed))
+
+
+def _standard_error(problem: Problem, fit: Fit, errors: FloatArray) -> FloatArray:
     """Compute the standard error of each cell, shape of the joint.
 
     An estimate without shrinkage (the paper's) is away from the posterior's mean, because it overfits or because it
     stopped early: that distance counts too.
+
+    errors: e_k.
     """
     prior = problem.prior
     product = prior.basis.product
-    errors = _narrowed(prior, fit)
     shown = prior.basis.variances(errors * prior.resolved)
     hidden = prior.basis.variances(errors * (1.0 - prior.resolved))
     noise = np.maximum(prior.basis.noise_ratios(problem.likelihood, prior.moments), 1.0)
@@ -95,12 +103,14 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     return np.minimum(np.sqrt(square), np.maximum(fit.joint, 1.0 - fit.joint))
 
 
-def effects(problem: Problem, fit: Fit) -> Effects:
-    """Return how these errors go together: of each set of attributes, that of its coefficients.
+def _effects(prior: Prior, errors: FloatArray) -> Effects:
+    """Return the effect of each set of attributes, that of its coefficients.
 
     What is beyond them in cells is in their standard errors alone.
+
+    errors: e_k.
     """
-    basis, errors = problem.prior.basis, _narrowed(problem.prior, fit)
+    basis = prior.basis
     values, lengths = [], np.ones(())
     for axis, attribute in enumerate(basis.attributes):
         squares = (attribute.marginal[:, None] * attribute.functions) ** 2

@@ -15,7 +15,7 @@ from stream_ldp.sets.item_sets import class_count, largest_of
 from stream_ldp.sets.methods.oracle_choice import item_oracle, slot_error, value_oracle, variance
 from stream_ldp.sets.methods.set_sizes import usual_sizes
 from stream_ldp.sets.methods.wrapped import Wrapped
-from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, SizeShares, Target, epoch_epsilon
+from stream_ldp.sets.phases import FoundSizes, Inquiry, Method, Phase, RankingEstimate, Target, epoch_epsilon
 
 #: Share of the users whom the first phase asks.
 SIZE_PART = 0.1
@@ -82,7 +82,7 @@ class AskedSize(Wrapped[SizedMethod]):
         # Until the last phase, what larger sets have cost an item is in none of its errors.
         return replace(estimate, drawn=True), replace(after, phase=after.phase + 1, sizes=inquiry.sizes)
 
-    def _best_padding(self, reported: SizeShares | None) -> int:
+    def _best_padding(self, reported: FoundSizes | None) -> int:
         classes = class_count(self.domain)
         sizes = [largest_of(each, domain=self.domain) for each in range(classes)]
         usual = usual_sizes(classes, domain=self.domain)
@@ -97,13 +97,14 @@ class AskedSize(Wrapped[SizedMethod]):
         return max(sizes, key=signal)
 
 
-def _reported(oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> SizeShares:
-    return SizeShares(
-        estimate=tuple(oracle.estimate(sums, reports=reports).tolist()), error=math.sqrt(variance(oracle) / reports)
+def _reported(oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> FoundSizes:
+    return FoundSizes(
+        share=tuple(oracle.estimate(sums, reports=reports).tolist()),
+        standard_error=math.sqrt(variance(oracle) / reports),
     )
 
 
-def class_shares(reported: SizeShares | None, *, classes: int) -> NDArray[np.float64]:
+def class_shares(reported: FoundSizes | None, *, classes: int) -> NDArray[np.float64]:
     """Estimate the share of the users whose sets are of each class, float64, shape (classes,).
 
     It is the best linear estimate of shares that vary by `_AMONG`: what noise leaves open is as usual.
@@ -112,8 +113,9 @@ def class_shares(reported: SizeShares | None, *, classes: int) -> NDArray[np.flo
     usual: NDArray[np.float64] = falling / falling.sum()
     if reported is None:
         return usual
-    believed = _AMONG / (_AMONG + reported.error**2)
-    return np.maximum(usual + believed * (np.array(reported.estimate) - usual), 0.0)
+    share: NDArray[np.float64] = np.array(reported.share)
+    believed = _AMONG / (_AMONG + reported.standard_error**2)
+    return np.maximum(usual + believed * (share - usual), 0.0)
 
 
 def _without_sizes(inquiry: Inquiry) -> Inquiry:

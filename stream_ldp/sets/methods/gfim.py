@@ -136,12 +136,14 @@ class GFIM:
         doubt = np.full(len(before.items), inquiry.doubt)
         if reports:
             before, doubt = self._combined(before, now, inquiry)
-        if inquiry.phase == 3 and inquiry.sizes is not None:
-            shown = partial(oracle.shown, padding=inquiry.padding)
-            best = whole(before, inquiry.sizes, domain=self.domain, shown=shown)
-            return most_frequent(best, self.finalists), None
         if inquiry.phase == 3:
-            return most_frequent(doubted(before, doubt), self.finalists), None
+            shown = partial(oracle.shown, padding=inquiry.padding)
+            found = (
+                doubted(before, doubt)
+                if inquiry.sizes is None
+                else whole(before, inquiry.sizes, domain=self.domain, shown=shown)
+            )
+            return most_frequent(found, self.finalists), None
         mean = math.sqrt(float(np.mean(np.square(doubt))))
         return self._narrowed(before, most_frequent(before, self.finalists), phase=3, doubt=mean)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.sets.phases import RankingEstimate, SizeShares
+    from stream_ldp.sets.phases import FoundSizes, RankingEstimate
 
 #: A set of a class has this share of its largest size, where the class has more sizes than two.
 _USUAL = 0.75
@@ -54,7 +54,7 @@ def usual_sizes(count: int, *, domain: int) -> NDArray[np.float64]:
 
 def whole(
     estimate: RankingEstimate,
-    sizes: SizeShares,
+    sizes: FoundSizes,
     *,
     domain: int,
     shown: Callable[[NDArray[np.float64]], NDArray[np.float64]],
@@ -121,13 +121,13 @@ def _held(
     return frequency(counted), np.maximum(slope, 1.0)
 
 
-def _posterior(sizes: SizeShares) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _posterior(sizes: FoundSizes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the posterior mean and standard deviation of the share of each class, shape (classes,) each."""
-    estimate = np.array(sizes.estimate)[:, None]
+    estimate = np.array(sizes.share)[:, None]
     step = _SHARES[1] - _SHARES[0]
     prior = np.concatenate(([np.log(_EMPTY)], np.log((1.0 - _EMPTY) * step / _USUAL_SHARE) - _SHARES / _USUAL_SHARE))
     shares = np.concatenate(([0.0], _SHARES))
-    log_posterior = prior - 0.5 * ((estimate - shares) / max(sizes.error, step)) ** 2
+    log_posterior = prior - 0.5 * ((estimate - shares) / max(sizes.standard_error, step)) ** 2
     likely = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
     likely /= likely.sum(axis=1, keepdims=True)
     mean = likely @ shares

@@ -14,7 +14,7 @@ from stream_ldp.records.estimators.em import CertifiedEM
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.prior import Prior
 from stream_ldp.records.estimators.problem import Problem
-from stream_ldp.records.estimators.standard_error import standard_error
+from stream_ldp.records.estimators.standard_error import errors_of
 from tests.records.estimators.examples import draw, solve
 
 FloatArray = NDArray[np.float64]
@@ -67,7 +67,7 @@ def test_the_error_of_a_cell_is_larger_by_the_ratio_of_its_noise() -> None:
     assert (of_function > spread).any()
     square += np.maximum(of_function - spread, 0.0)
     expected = square + 0.5 * np.sqrt(square) * basis.product * share
-    np.testing.assert_allclose(standard_error(problem, fit) ** 2, expected, rtol=1e-9)
+    np.testing.assert_allclose(errors_of(problem, fit).standard_error ** 2, expected, rtol=1e-9)
 
 
 def test_errors_of_large_cells_match_those_made() -> None:
@@ -93,7 +93,7 @@ def test_the_error_of_a_cell_that_is_estimated_as_nothing_is_finite() -> None:
     likelihood = Likelihood.of(counts, sizes=(3, 3), supports=supports)
     problem = Problem(counts=counts, supports=supports, likelihood=likelihood, prior=Prior.learn(likelihood))
     fit = CertifiedEM().fit(problem, None)
-    assert standard_error(problem, fit._replace(joint=np.eye(3) / 3 + 1e-300)).max() < 0.5
+    assert errors_of(problem, fit._replace(joint=np.eye(3) / 3 + 1e-300)).standard_error.max() < 0.5
 
 
 @pytest.mark.parametrize("seen", [(0, 0, 0, 1, 0, 0, 0), (3, 0, 0, 0, 0, 0, 0), (0, 100, 0, 0), (1, 0, 2, 0, 0)])

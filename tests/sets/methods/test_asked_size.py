@@ -13,7 +13,7 @@ from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.methods.asked_size import SIZE_PART, class_shares
 from stream_ldp.sets.methods.spec import ASK
-from stream_ldp.sets.phases import Inquiry, Method, SizeShares, Target, epoch_epsilon
+from stream_ldp.sets.phases import FoundSizes, Inquiry, Method, Target, epoch_epsilon
 from stream_ldp.sets.sampling import respond
 from tests.sets.methods.examples import build, scored
 
@@ -99,7 +99,7 @@ def test_without_reports_sizes_are_as_usual_and_with_many_as_reported() -> None:
     nobody = class_shares(None, classes=7)
     assert nobody.sum() == pytest.approx(1.0)
     assert (np.diff(nobody) < 0.0).all()
-    many = SizeShares(estimate=(0.0, -0.01, 0.5, 0.0, 0.01, 0.5, 0.0), error=0.01)
+    many = FoundSizes(share=(0.0, -0.01, 0.5, 0.0, 0.01, 0.5, 0.0), standard_error=0.01)
     assert class_shares(many, classes=7) == pytest.approx([0, 0, 0.5, 0, 0, 0.5, 0], abs=0.02)
 
 

@@ -12,7 +12,7 @@ from stream_ldp.sets.evaluation import popular_sets, run_epoch
 from stream_ldp.sets.item_sets import ItemSets, classes_of
 from stream_ldp.sets.methods.set_sizes import whole
 from stream_ldp.sets.methods.spec import ASK
-from stream_ldp.sets.phases import RankingEstimate, SizeShares
+from stream_ldp.sets.phases import FoundSizes, RankingEstimate
 from tests.benchmarks.zipf_sets import long_tailed_sets
 from tests.sets.methods.examples import method
 
@@ -26,8 +26,8 @@ def counted(frequency: list[float], error: float = 0.01) -> RankingEstimate:
     )
 
 
-def reported(*share: float, error: float = 1e-3) -> SizeShares:
-    return SizeShares(estimate=share, error=error)
+def reported(*share: float, error: float = 1e-3) -> FoundSizes:
+    return FoundSizes(share=share, standard_error=error)
 
 
 def test_frequencies_of_sets_that_all_fit_stay_with_hardly_a_doubt() -> None:

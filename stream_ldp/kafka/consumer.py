@@ -81,10 +81,13 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
 
     async def _past(self, most: int | None) -> list[ConsumerRecord]:
         """Return the next records that are read past a failure, at most so many, and go on behind them."""
-        if self._reading is not None:
-            # A caller who does not wait so long finds it again.
-            self._read_past = await asyncio.shield(self._reading)
-            self._reading = None
+        if (reading := self._reading) is not None:
+            # A caller who does not wait so long finds it again. Another's seek cancels it, not the reader who waits:
+            # the collection of a reader that ended so in silence was counted no more.
+            await asyncio.wait([reading])
+            if reading is self._reading:
+                self._reading = None
+                self._read_past = reading.result()
         found = list(islice(self._read_past, most))
         if found and _place(found[0]) not in self.assignment():
             found = []  # It has gone to another member, which reads them itself.

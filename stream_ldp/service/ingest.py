@@ -271,6 +271,10 @@ class Ingest(Service):
                 await self.turn()
             async with self._ownership.lock:
                 await self._flush()
+        except asyncio.CancelledError:
+            if not self.should_stop:  # mode would end the task in silence, and nobody would count the collection.
+                await self.crash(RuntimeError("counting was cancelled by something other than its end"))
+            raise
         finally:
             self._finished.set()
 

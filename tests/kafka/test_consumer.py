@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
+from stream_ldp.kafka import consumer as module
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.columns import Columns
 from stream_ldp.kafka.consumer import ColumnConsumer, SturdyConsumer
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec
-from stream_ldp.kafka.unreadable import fault_of
+from stream_ldp.kafka.unreadable import fault_of, read_past
 from tests.kafka.unreadable_batch import append
 
 RECORDS = 500
@@ -125,6 +126,32 @@ async def test_a_caller_who_waits_a_short_time_again_and_again_gets_past_them(
                     async with asyncio.timeout(0.002):
                         some = await consumer.getmany(timeout_ms=1_000, max_records=300)
                         found += read(some.get(spoiled, []))
+    assert_whole(found)
+
+
+async def test_a_caller_goes_on_when_another_seeks_while_it_reads_past_them(
+    settings: Settings, spoiled: TopicPartition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, held = asyncio.Event(), asyncio.Event()
+
+    async def read_later(*given: Any) -> Any:
+        reads.set()
+        await held.wait()
+        return await read_past(*given)
+
+    monkeypatch.setattr(module, "read_past", read_later)
+    async with SturdyConsumer(**settings.client_options(), enable_auto_commit=False) as consumer, asyncio.timeout(60):
+        consumer.assign([spoiled])
+        await consumer.seek_to_beginning(spoiled)
+        found = read((await consumer.getmany(timeout_ms=1_000, max_records=1))[spoiled])
+        waiting = asyncio.ensure_future(consumer.getmany(timeout_ms=1_000))
+        await reads.wait()
+        consumer.seek(spoiled, 0)
+        held.set()
+        assert not await waiting
+        found = []
+        while len(found) < MANY + 2:
+            found += read((await consumer.getmany(timeout_ms=1_000)).get(spoiled, []))
     assert_whole(found)
 
 

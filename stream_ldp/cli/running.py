@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
 import re
@@ -99,8 +98,10 @@ async def until_signal(work: Coroutine[None, None, None]) -> None:
     # A loop's own handlers do not exist on Windows.
     before = {number: signal.signal(number, cancel) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        await task
+    except asyncio.CancelledError:
+        if not task.cancelling():
+            raise  # by no signal: something that it awaited was cancelled
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

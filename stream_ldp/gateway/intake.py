@@ -114,6 +114,9 @@ class Intake:
                 await self._publish(group, rounds)
         except Exception as error:  # noqa: BLE001  the clients raise it
             _fail(group, error)
+        except asyncio.CancelledError:
+            _fail(group, TimeoutError())
+            raise
 
     async def _publish(self, group: dict[Taken, bytes], rounds: Sequence[Layout]) -> None:
         clients, values = list(group), list(group.values())

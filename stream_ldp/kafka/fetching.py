@@ -12,6 +12,7 @@ aiokafka has no setting for any of this, and makes these objects by their names 
   even load nearly every record is fetched by itself, and a fetch takes as long as a hundred records do.
 * Offsets may be asked for beside the fetch that waits for records. In aiokafka they wait behind it.
 * Brokers wait for records the longer the more partitions there are, and hardly after a place has changed.
+* A consumer that is stopped as it loses its partitions ends. In aiokafka it may wait without end.
 * A response that makes no sense, such as one that was damaged on its way, is asked for again. In aiokafka it ends the
   task that fetches, and nothing says so: the consumer gets no record any more, and no error.
 """
@@ -31,7 +32,7 @@ from aiokafka.client import ConnectionGroup
 from aiokafka.consumer import consumer as consumer_module
 from aiokafka.consumer import fetcher as fetcher_module
 from aiokafka.consumer.fetcher import Fetcher, FetchError, FetchResult, PartitionRecords
-from aiokafka.errors import CorruptRecordException, RecordTooLargeError
+from aiokafka.errors import CorruptRecordException, KafkaError, RecordTooLargeError
 from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.record.memory_records import MemoryRecords
 
@@ -259,6 +260,15 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
     _fetch_max_wait_ms: int
     _usual_wait_ms = 0
 
+    async def close(self) -> None:
+        """Fetch no more."""
+        self._closed = True
+        # Again: while it waits for an exchange that it has cancelled itself, it takes ours for that of the exchange.
+        while not self._fetch_task.done():
+            self._fetch_task.cancel()
+            await asyncio.wait([self._fetch_task], timeout=_SHORTEST_MS / 1_000)
+        await super().close()
+
     def ask_offsets_aside(self) -> None:
         """Ask for offsets by a connection of their own from now on."""
         self._client = _OffsetsAside(self._client)
@@ -296,6 +306,7 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
                 continue
             if self._fetch_task.done():
                 self._fetch_task.result()
+                raise KafkaError("what fetches records was cancelled")  # aiokafka would wait without end
             waiter = self._create_fetch_waiter()
             await asyncio.wait([waiter], timeout=max(0.0, until - time.monotonic()))
             if not waiter.done():

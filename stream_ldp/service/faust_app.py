@@ -16,6 +16,7 @@ from stream_ldp.kafka.token_file import TokenFile
 from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.service.faust_transport import MAX_RECORDS, WorkerTransport, records_of
+from stream_ldp.service.part import aloud
 from stream_ldp.service.reports_group import MAX_POLL_INTERVAL_MS
 
 if TYPE_CHECKING:
@@ -80,14 +81,13 @@ def faust_app(settings: Settings, merger: Merger, *, group: str, datadir: str) -
         async for event in stream.events():
             try:
                 for number, record in enumerate(records_of(event.message), 1):
-                    await merger.apply(
-                        LogEntry.read(
-                            *(record.topic, record.partition, record.offset),
-                            key=record.key,
-                            value=record.value,
-                            fault=fault_of(record),
-                        )
+                    entry = LogEntry.read(
+                        *(record.topic, record.partition, record.offset),
+                        key=record.key,
+                        value=record.value,
+                        fault=fault_of(record),
                     )
+                    await aloud(merger.apply(entry))
                     if number % RECORDS_AT_ONCE == 0:
                         await asyncio.sleep(0)
             except Exception as error:

@@ -20,7 +20,6 @@ import time
 from typing import TYPE_CHECKING
 
 from aiokafka.errors import KafkaError
-from mode import Service
 
 from stream_ldp.kafka.cluster import Cluster, ClusterError, NoCoordinator
 from stream_ldp.kafka.patience import WAITED, passes, patiently
@@ -40,6 +39,7 @@ from stream_ldp.pipeline.statistics.sending import (
 from stream_ldp.service.dead_letters import dead_letter, refused_of
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.ownership import Ownership
+from stream_ldp.service.part import Part
 from stream_ldp.service.rejection_log import SUM_SECONDS, RejectionLog
 from stream_ldp.service.topics_watch import TopicsWatch
 
@@ -109,12 +109,8 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Ingest(Service):
+class Ingest(Part):
     """An ingest counts the reports of one collection, in the partitions that the group assigns to this worker."""
-
-    abstract = False
-    #: What the Service logs of its own life is that of a library.
-    logger = logging.getLogger("mode.worker")
 
     def __init__(
         self,
@@ -263,7 +259,7 @@ class Ingest(Service):
         if self._rounds is not None:
             await self._rounds.stop()
 
-    @Service.task
+    @Part.task
     async def _run(self) -> None:
         self._running = True
         try:
@@ -271,10 +267,6 @@ class Ingest(Service):
                 await self.turn()
             async with self._ownership.lock:
                 await self._flush()
-        except asyncio.CancelledError:
-            if not self.should_stop:  # mode would end the task in silence, and nobody would count the collection.
-                await self.crash(RuntimeError("counting was cancelled by something other than its end"))
-            raise
         finally:
             self._finished.set()
 

@@ -7,8 +7,6 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from mode import Service
-
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.fenced_producer import ExclusiveWriter
@@ -18,6 +16,7 @@ from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.service.collection_merger import CollectionMerger
 from stream_ldp.service.metrics import Metrics
+from stream_ldp.service.part import Part, aloud
 from stream_ldp.service.solver import Solver
 from stream_ldp.service.standstill import LOOK_SECONDS, look
 
@@ -32,12 +31,8 @@ class _Merged(NamedTuple):
     failed: Callable[[Exception], None] | None = None
 
 
-class Merger(Service):
+class Merger(Part):
     """A merger has a collection merger for each collection that this worker owns, and gives each its records."""
-
-    abstract = False
-    #: What the Service logs of its own life is that of a library.
-    logger = logging.getLogger("mode.worker")
 
     def __init__(
         self,
@@ -126,7 +121,7 @@ class Merger(Service):
         log.info("%s: merges its windows", name, extra={"collection": name})
         self._running[name] = self.add_future(self._run(name, owned))
 
-    @Service.task
+    @Part.task
     async def _watch(self) -> None:
         """Look now and then at whether a collection has not got what workers have counted."""
         while not self.should_stop:
@@ -136,7 +131,7 @@ class Merger(Service):
 
     async def _run(self, name: str, owned: CollectionMerger) -> None:
         try:
-            await owned.run(stopping=lambda: self.should_stop)
+            await aloud(owned.run(stopping=lambda: self.should_stop))
         except Exception as error:  # noqa: BLE001  as above
             self._tell(name, error)
 

@@ -21,7 +21,6 @@ from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
-from mode import Service
 
 from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError
@@ -36,6 +35,7 @@ from stream_ldp.kinds import collection_of_document, load_solver
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
+from stream_ldp.service.part import Part, aloud
 from stream_ldp.service.preflight import check_fences, check_topics
 from stream_ldp.service.registered_writer import RegisteredWriter, Superseded
 from stream_ldp.service.reports_group import ReportsGroup
@@ -52,12 +52,8 @@ BLIND_SECONDS = 30.0
 RETRY_SECONDS = 10.0
 
 
-class Roster(Service):
+class Roster(Part):
     """A roster serves each registered collection by a task of its own."""
-
-    abstract = False
-    #: What the Service logs of its own life is that of a library.
-    logger = logging.getLogger("mode.worker")
 
     def __init__(
         self,
@@ -127,7 +123,7 @@ class Roster(Service):
         await asyncio.gather(*(each.stop() for each in self._served.values()))
         await self._registry.stop()
 
-    @Service.task
+    @Part.task
     async def _follow(self) -> None:
         while not self.should_stop:
             await self.sleep(LOOK_SECONDS)
@@ -213,11 +209,13 @@ class Served:
                 await self._changed.wait()
                 continue
             try:
-                await self._serve(registration)
+                await aloud(self._serve(registration))
             except Superseded:
                 self._wait("has been registered anew")
             except Exception as error:  # noqa: BLE001  whatever it is, the other collections go on
                 self._fail(error)
+                if self._task.cancelling():
+                    return  # It is its end that has failed.
                 await self._roster.note_failure(error)
             with contextlib.suppress(TimeoutError):  # not `asyncio.wait_for`, which may swallow a cancellation
                 async with asyncio.timeout(RETRY_SECONDS):

@@ -140,7 +140,11 @@ class Solver:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(end, found, failure)
 
-        threading.Thread(target=run, name=f"solve-{job.collection}", daemon=True).start()
+        try:
+            threading.Thread(target=run, name=f"solve-{job.collection}", daemon=True).start()
+        except RuntimeError:  # There may be no more threads now, and its place is for the next one.
+            self._end(job)
+            raise
         return await result
 
     def _observe(self) -> None:

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
-from mode import Service
 
 from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError
@@ -39,6 +38,7 @@ from stream_ldp.service.faust_app import faust_app
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
+from stream_ldp.service.part import Part
 from stream_ldp.service.preflight import check_fences, preflight
 from stream_ldp.service.reports_group import ReportsGroup
 from stream_ldp.service.roster import Roster
@@ -69,12 +69,8 @@ class WorkerCrashed(StreamLDPError, RuntimeError):
     """A part of the worker failed, and so the whole worker stops."""
 
 
-class Counting(Service):
+class Counting(Part):
     """The parts of a worker of a region that only counts: nothing is merged there, so Faust has nothing to do."""
-
-    abstract = False
-    #: What the Service logs of its own life is that of a library.
-    logger = logging.getLogger("mode.worker")
 
 
 class Worker:
@@ -311,12 +307,12 @@ class _Process:
         while not self.watch.connected:  # noqa: ASYNC110  the watch says it by itself to people alone
             await asyncio.sleep(RETRY_SECONDS)
         if self.worker is not None:
-            try:
-                async with asyncio.timeout(2 * STOP_SECONDS):
-                    await self.worker.stop()
-            except Exception:
-                log.exception("the parts of the worker do not stop")
-                raise error  # noqa: B904  the first failure is what ended the work
+            # Not `asyncio.timeout`: mode takes the cancellation for the end of what it waits for, and goes on.
+            stopping = asyncio.ensure_future(self.worker.stop())
+            await asyncio.wait([stopping], timeout=2 * STOP_SECONDS)
+            if not stopping.done() or stopping.exception() is not None:
+                log.error("the parts of the worker do not stop", exc_info=stopping.done() and stopping.exception())
+                raise error  # the first failure is what ended the work
             self.worker = None
         self.metrics.forget_owned()
         self._again = None

@@ -15,7 +15,7 @@ import typer
 from aiokafka.errors import KafkaTimeoutError
 
 from stream_ldp.cli import running
-from stream_ldp.cli.running import quick_loop, run, run_client
+from stream_ldp.cli.running import quick_loop, run, run_client, until_signal
 from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import load_collection
@@ -142,3 +142,11 @@ def test_a_server_runs_on_uvloop_where_it_is_installed_and_on_asyncios_loop_else
     assert quick_loop() is None
     run(look(), loop=quick_loop())
     assert found == ["asyncio"]
+
+
+async def test_work_that_no_signal_has_cancelled_does_not_end_in_silence() -> None:
+    async def work() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await until_signal(work())

@@ -161,6 +161,17 @@ async def test_an_error_of_the_gateway_itself_leaves_no_client_waiting(
             await intake.take(batch(collection_of()))
 
 
+@pytest.mark.usefixtures("broker")
+async def test_a_cancellation_leaves_no_client_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def cancelled(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(Intake, "_publish", cancelled)
+    async with taking(collection_of()) as intake:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(intake.take(batch(collection_of()))), 10)
+
+
 class Rounds:
     """Rounds of a collection, and one that is looked for without end."""
 

@@ -13,7 +13,7 @@ from aiokafka import TopicPartition
 from aiokafka.client import ConnectionGroup
 from aiokafka.consumer import consumer as consumer_module
 from aiokafka.consumer.subscription_state import SubscriptionState
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from stream_ldp.kafka import fetching
 from stream_ldp.kafka.decompression import turn_of
@@ -199,6 +199,28 @@ async def test_a_fetcher_is_closed_in_the_pause_after_an_exchange_that_failed(br
         await asyncio.sleep(0)
     await asyncio.sleep(0.01)
     await asyncio.wait_for(fetcher.close(), SECONDS)
+
+
+@pytest.mark.parametrize("turns", range(3))
+async def test_a_fetcher_that_is_closed_as_it_loses_its_partitions_ends(
+    broker: Broker, fetcher: Any, turns: int
+) -> None:
+    """In one of these turns of the loop it waits for the end of an exchange that it has cancelled itself."""
+    while not broker.fetches:
+        await asyncio.sleep(0)
+    fetcher._subscriptions.unsubscribe()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    ended, _ = await asyncio.wait([asyncio.ensure_future(fetcher.close())], timeout=SECONDS)
+    assert ended
+
+
+async def test_a_reader_whose_fetches_have_ended_hears_of_it(fetcher: Any) -> None:
+    await drain(fetcher)
+    fetcher._fetch_task.cancel()
+    await asyncio.wait([fetcher._fetch_task])
+    with pytest.raises(KafkaError, match="what fetches records was cancelled"):
+        await fetcher.fetched_records((), timeout=SECONDS)
 
 
 async def test_a_partition_that_cannot_be_parsed_waits_for_no_backlog_of_another(

@@ -1,5 +1,6 @@
 """Tests of the Faust app: with whom it shares the merging, how it connects, and that it fails as a whole."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,12 +52,17 @@ async def test_faust_brings_the_token_of_the_file_as_aiokafka_does(tmp_path: Pat
     assert await credentials(settings, tmp_path).oauth_cb.token() == "of the hour"
 
 
-async def test_a_part_that_fails_for_whatever_reason_ends_the_whole_app(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("error", "reason"), [(ZeroDivisionError("a bug"), ZeroDivisionError), (asyncio.CancelledError(), RuntimeError)]
+)
+async def test_a_part_that_fails_for_whatever_reason_ends_the_whole_app(
+    tmp_path: Path, error: BaseException, reason: type[Exception]
+) -> None:
     """Faust alone would take the record for processed, and restart the agent every few seconds."""
 
     class Broken:
         async def apply(self, entry: LogEntry) -> None:
-            raise ZeroDivisionError("a bug")
+            raise error
 
     class Stream:
         async def events(self) -> AsyncIterator[Any]:
@@ -65,7 +71,7 @@ async def test_a_part_that_fails_for_whatever_reason_ends_the_whole_app(tmp_path
 
     app = faust_app(Settings.load(), cast("Merger", Broken()), group="merge", datadir=str(tmp_path))
     (agent,) = app.agents.values()
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(reason):
         await agent.fun(Stream())
     assert app.crashed
-    assert isinstance(app.crash_reason, ZeroDivisionError)
+    assert isinstance(app.crash_reason, reason)

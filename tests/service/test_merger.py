@@ -84,3 +84,19 @@ async def test_windows_that_cannot_be_rebuilt_yet_are_said_with_the_reason_which
         assert f"small: rebuilding its windows {why}" in merger.problems()
     await rebuilt(merger)
     assert caplog.text.count(f"small: its windows are rebuilt {why}") == 1
+
+
+async def test_a_collection_whose_merging_is_cancelled_under_it_fails(
+    merger: Merger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In silence, its partials would be applied, and no final would ever be published."""
+
+    async def cancelled(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    await rebuilt(merger)
+    monkeypatch.setattr("stream_ldp.service.finals.Finals.publish_once", cancelled)
+    await tell(merger, SMALL, windows=1)
+    async with asyncio.timeout(SOON):
+        await merger.wait_until_stopped()
+    assert str(merger.crash_reason) == "something that it waited for was cancelled"

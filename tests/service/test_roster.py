@@ -63,12 +63,13 @@ class Counting:
     """What counts a collection, in place of an ingest.
 
     now: names and window sizes of the collections that are counted now.
-    failing: by name, what the next one fails with at its start.
+    failing, ending: by name, what the next one fails with at its start, and at its end.
     """
 
     now: ClassVar[list[tuple[str, int]]] = []
     merging: ClassVar[Merging]
-    failing: ClassVar[dict[str, Exception]] = {}
+    failing: ClassVar[dict[str, BaseException]] = {}
+    ending: ClassVar[dict[str, Exception]] = {}
     crash_reason: BaseException | None = None
 
     def __init__(self, collection: Collection, **_: Any) -> None:
@@ -93,6 +94,8 @@ class Counting:
         assert self._one[0] not in self.merging.now, "merging ends before the group is left"
         if self._one in self.now:
             self.now.remove(self._one)
+        if (error := self.ending.pop(self._one[0], None)) is not None:
+            raise error
 
 
 class Merging:
@@ -227,6 +230,25 @@ async def test_what_has_failed_is_tried_again_and_says_so_once(
     await scene.counts(("first", 2_000))
     assert caplog.text.count("cannot be served") == 1
     assert not scene.waits("first")
+
+
+async def test_a_collection_that_is_cancelled_by_what_it_awaits_is_tried_again_and_named(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    Counting.failing["second"] = asyncio.CancelledError()
+    scene.register("second")
+    await scene.counts(("first", 2_000), ("second", 2_000))
+    assert "second: cannot be served" in caplog.text
+
+
+async def test_a_collection_whose_end_fails_ends_all_the_same(scene: Scene) -> None:
+    await scene.counts(("first", 2_000))
+    Counting.ending["first"] = KafkaConnectionError("cut")
+    scene.broker.put(scene.topic, REMOVED, key=b"first")
+    await scene.counts()
+    assert "first" not in scene.roster._served
+    scene.register("second")
+    await scene.counts(("second", 2_000))
 
 
 async def test_the_whole_worker_begins_again_only_if_brokers_fail_it_with_every_collection(scene: Scene) -> None:

@@ -127,6 +127,20 @@ async def test_what_a_solve_raises_reaches_whoever_asked_and_the_next_one_has_it
     assert (await asyncio.wait_for(solved(solver, SMALL), SOON)).made.reports == 0
 
 
+async def test_a_solve_that_gets_no_thread_leaves_its_place_to_the_next(
+    metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    solver = Solver(metrics=metrics.solve, places=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", full)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            await solved(solver, SMALL)
+    assert (await asyncio.wait_for(solved(solver, SMALL), SOON)).made.reports == 0
+
+
 async def test_works_of_one_turn_are_made_in_order_and_one_that_fails_spoils_no_other(metrics: Metrics) -> None:
     def broken() -> int:
         raise ZeroDivisionError("a bug")

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -206,6 +207,31 @@ async def test_parts_that_begin_again_show_nothing_of_what_a_peer_may_own_by_now
     lag.labels("care.reports", "3").set(7)
     await process._give_up_worker(KafkaConnectionError())
     assert [sample for metric in lag.collect() for sample in metric.samples] == []
+
+
+async def test_parts_that_do_not_stop_in_time_end_the_worker_with_what_failed_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done = asyncio.Event()
+
+    class Stubborn:
+        async def stop(self) -> None:
+            """Take a cancellation for the end of what it waits for, as mode does, and wait for something else."""
+            with suppress(asyncio.CancelledError):
+                await done.wait()
+            await done.wait()
+
+    monkeypatch.setattr(worker, "LOOK_AROUND_SECONDS", 0.0)
+    monkeypatch.setattr(worker, "STOP_SECONDS", 0.01)
+    process = worker._Process(Settings(), {})
+    monkeypatch.setattr(process, "watch", SimpleNamespace(connected=True))
+    monkeypatch.setattr(process, "worker", Stubborn())
+    giving_up = asyncio.ensure_future(process._give_up_worker(KafkaConnectionError("cut")))
+    ended, _ = await asyncio.wait([giving_up], timeout=5)
+    done.set()
+    assert ended, "it waits for the parts without end"
+    with pytest.raises(KafkaConnectionError, match="cut"):
+        giving_up.result()
 
 
 async def test_a_worker_whose_password_has_changed_should_be_restarted_unless_it_begins_again_anyway(

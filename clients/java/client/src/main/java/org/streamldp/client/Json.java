@@ -6,6 +6,7 @@ import java.math.RoundingMode;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -209,7 +210,7 @@ final class Json {
       if (place >= 0) {
         text.append('\\').append("\"\\bfnrt".charAt(place));
       } else if (each < ' ') {
-        text.append(String.format("\\u%04x", (int) each));
+        text.append(String.format(Locale.ROOT, "\\u%04x", (int) each));
       } else {
         text.append(each);
       }
@@ -237,7 +238,9 @@ final class Json {
     String sign = number < 0 ? "-" : "";
     if (exponent < -4 || exponent >= 16) {
       String rest = digits.length() > 1 ? "." + digits.substring(1) : "";
-      return sign + digits.charAt(0) + rest + String.format("e%s%02d", exponent < 0 ? "-" : "+", Math.abs(exponent));
+      // In some locales, numbers have other digits, which no reader of JSON takes.
+      String power = String.format(Locale.ROOT, "e%s%02d", exponent < 0 ? "-" : "+", Math.abs(exponent));
+      return sign + digits.charAt(0) + rest + power;
     }
     if (exponent < 0) {
       return sign + "0." + "0".repeat(-exponent - 1) + digits;

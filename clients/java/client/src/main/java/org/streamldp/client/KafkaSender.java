@@ -71,7 +71,7 @@ public final class KafkaSender implements Sender, AutoCloseable {
     for (ConsumerRecord<byte[], byte[]> each : all(prefix + ".collections", 0)) {
       boolean isOurs = each.key() != null && collection.name().equals(new String(each.key(), StandardCharsets.UTF_8));
       if (isOurs) {
-        registered = each.value() == null ? null : String.valueOf(field(each.value()));
+        registered = each.value() == null ? null : fingerprintIn(each.value());
       }
     }
     CollectionSpec.require(
@@ -80,9 +80,11 @@ public final class KafkaSender implements Sender, AutoCloseable {
     return registered != null;
   }
 
-  private static Object field(byte[] value) {
+  /** Returns the fingerprint of a registration; null of a record that says that the name is registered no more. */
+  private static String fingerprintIn(byte[] value) {
     try {
-      return ((Map<?, ?>) Json.parse(new String(value, StandardCharsets.UTF_8))).get("fingerprint");
+      Map<?, ?> registration = (Map<?, ?>) Json.parse(new String(value, StandardCharsets.UTF_8));
+      return Boolean.TRUE.equals(registration.get("removed")) ? null : String.valueOf(registration.get("fingerprint"));
     } catch (IllegalArgumentException | ClassCastException wrong) {
       throw new DeliveryException("no_registry", "a record of the topic of collections is none that this client reads");
     }

@@ -566,9 +566,9 @@ class Ingest(Part):
                 for record in records
             ]
         )
-        await self._producer.publish(
-            [*published, *(letter for partition in changes for letter in partitions[partition].dead_letters)]
-        )
+        letters = [letter for partition in changes for letter in partitions[partition].dead_letters]
+        if not await self._ownership.written(self._producer.publish([*published, *letters])):
+            return
         self._metrics.partials_published.labels(self.collection.name).inc(
             sum(len(changed.partials) for changed in changes.values())
         )
@@ -578,10 +578,14 @@ class Ingest(Part):
         for partition in changes:
             partitions[partition].dead_letters = []
         # Step 4: send the watermarks.
-        await self._producer.publish(
-            self._record(partitions[partition].writer, changed.watermark)
-            for partition, changed in changes.items()
-            if changed.watermark is not None
+        await self._ownership.written(
+            self._producer.publish(
+                [
+                    self._record(partitions[partition].writer, changed.watermark)
+                    for partition, changed in changes.items()
+                    if changed.watermark is not None
+                ]
+            )
         )
         self._metrics.last_commit.labels(self.collection.name).set_to_current_time()
 

@@ -58,6 +58,9 @@ ASSIGNMENT_SECONDS = 1.0
 COORDINATOR_SECONDS = 3.0
 
 
+#: A rebalance, for which all members of the group wait, is over for a flush at this part of its timeout.
+FLUSH_PART = 0.5
+
 #: Bytes of the key of hashes of batch ids, which no client can guess.
 ID_KEY_BYTES = 16
 
@@ -140,6 +143,9 @@ class Ownership:
         self._is_current = is_current
         self._layouts = layouts
         self._reports = reports
+        # The write of a flush that is under way, and whether a rebalance waits for no other.
+        self._writing: asyncio.Future[None] | None = None
+        self._hurried = False
 
     async def start(self) -> None:
         """Join the group.
@@ -154,12 +160,47 @@ class Ownership:
         await self._reports.leave(self._topic)
 
     async def on_partitions_revoked(self) -> None:
-        """Give all partitions up; their next owner begins at the last commit, unless it is this worker again."""
-        async with self.lock:
-            # It may be called twice before the next assignment.
-            self._given_up |= self.partitions
-            self._drop(list(self.partitions))
-            self.joined = False
+        """Give all partitions up; their next owner begins at the last commit, unless it is this worker again.
+
+        A flush that cannot be written, as where one topic has no leader, is given up: all collections wait for it.
+        """
+        seconds = FLUSH_PART * self._settings.rebalance_timeout_ms / 1_000
+        hurry = asyncio.get_running_loop().call_later(seconds, self._hurry)
+        try:
+            async with self.lock:
+                # It may be called twice before the next assignment.
+                self._given_up |= self.partitions
+                self._drop(list(self.partitions))
+                self.joined = False
+        finally:
+            hurry.cancel()
+            self._hurried = False
+
+    def _hurry(self) -> None:
+        self._hurried = True
+        if self._writing is not None:
+            self._writing.cancel()
+
+    async def written(self, writing: Awaitable[None]) -> bool:
+        """Await a write of a flush, and return whether it has ended; if a rebalance comes first, nothing is owned."""
+        self._writing = asyncio.ensure_future(writing)
+        try:
+            if not self._hurried:
+                await asyncio.wait([self._writing])
+        finally:
+            writer, self._writing = self._writing, None
+            writer.cancel()
+        if writer.done() and not writer.cancelled():
+            writer.result()
+            return True
+        log.error(
+            "%s: what it has counted cannot be written, and is counted again: the group rebalances, and its other "
+            "collections wait no longer",
+            self._collection.name,
+            extra={"collection": self._collection.name},
+        )
+        self._drop(list(self.partitions))
+        return False
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """Note that the group has assigned its partitions."""

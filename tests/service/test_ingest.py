@@ -1,5 +1,6 @@
 """Tests of what one worker reads, writes and commits, with a topic in memory and a clock that the test turns."""
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -608,6 +609,34 @@ async def test_a_flush_that_waits_for_brokers_is_reported_as_such(
     ingest.begin()
     await ingest.turn()
     assert ingest.seconds_asking == 0.0
+
+
+async def test_a_flush_that_cannot_be_written_holds_a_rebalance_up_for_a_while_and_is_counted_again(
+    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, ownership = kafka_in_memory, ingest._ownership
+    await turn(ingest, memory, seconds=2 * LEAST_FLUSH_SECONDS)
+    memory.report()
+
+    began = asyncio.Event()
+
+    async def stuck(_: object) -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(ownership, "_settings", memory.settings.model_copy(update={"rebalance_timeout_ms": 20}))
+    committed = memory.committed()
+    with monkeypatch.context() as full:
+        full.setattr(memory, "publish", stuck)
+        turning = asyncio.ensure_future(turn(ingest, memory, seconds=2 * LEAST_FLUSH_SECONDS))
+        await began.wait()
+        await asyncio.wait_for(ownership.on_partitions_revoked(), 5.0)
+        await turning
+    assert memory.committed() == committed
+    await ownership.on_partitions_assigned(memory.all)
+    await turn(ingest, memory, seconds=3 * LEAST_FLUSH_SECONDS)
+    assert memory.committed().position == 1
+    assert memory.metric("reports_counted_total", collection="survey") == 10.0, "twice, and committed once"
 
 
 async def test_what_could_not_be_counted_in_an_outage_is_read_again(

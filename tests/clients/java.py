@@ -26,8 +26,8 @@ BUILT = REPOSITORY / "build" / "java"
 JAVA = shutil.which("java")
 JAVAC = shutil.which("javac")
 
-#: Programs that run for seconds need no long time to get fast. They run in a language whose numbers have other digits:
-#: no text that another program reads may have those.
+#: Programs that run for seconds need no long time to get fast. They run in a language whose numbers have other
+#: digits: no text that another program reads may have those.
 COMPILE = (str(JAVAC), "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
 RUN = (str(JAVA), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Duser.language=ar", "-Duser.country=EG")
 

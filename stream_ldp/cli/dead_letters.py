@@ -16,7 +16,6 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.record_description import time_text
-from stream_ldp.cli.running import run_client
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import Cluster
@@ -43,7 +42,7 @@ CHUNK = 100
 
 @app.command(name="list", epilog=example("dead-letters list survey.yaml"))
 @with_settings(SETTINGS)
-def list_(
+async def list_(
     file: CollectionOrName,
     *,
     reason: Annotated[
@@ -59,12 +58,28 @@ def list_(
 
     What a batch holds is not shown.
     """
-    run_client(_list(settings, file, reasons=frozenset(reason or Reason), newest=newest, as_json=as_json))
+    (collection,) = (collections := await named_collections([file], settings=settings)).values()
+    await preflight(settings, collections, served=False)
+    counts: Counter[Reason] = Counter()
+    shown: deque[DeadLetter] = deque(maxlen=newest)
+    async for letter in _letters(settings, collection, frozenset(reason or Reason)):
+        counts[letter.reason] += letter.count
+        shown.append(letter)
+    if as_json:
+        for letter in shown:
+            echo_json(json.dumps(_fields(letter)))
+        return
+    each = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
+    echo(f"{collection.name}: {quantity(counts.total(), 'refused record')}{each and ': '}{each}")
+    for letter in shown:
+        more = f" and {quantity(letter.count - 1, 'more', 'more')}" if letter.count > 1 else ""
+        place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}{more}"
+        echo(f"{_time(letter.time_ms)}  {letter.reason}  {place}  {letter.detail}")
 
 
 @app.command(epilog=example("dead-letters replay survey.yaml --reason retired"))
 @with_settings(SETTINGS)
-def replay(
+async def replay(
     file: CollectionOrName,
     *,
     reason: Annotated[
@@ -88,32 +103,6 @@ def replay(
             f"what can be mended is {', '.join(each for each in Reason if each.curable)}",
             code=2,
         )
-    run_client(_replay(settings, file, reasons=frozenset(reason), hopeless=hopeless, dry_run=dry_run))
-
-
-async def _list(settings: Settings, file: str, *, reasons: frozenset[Reason], newest: int, as_json: bool) -> None:
-    (collection,) = (collections := await named_collections([file], settings=settings)).values()
-    await preflight(settings, collections, served=False)
-    counts: Counter[Reason] = Counter()
-    shown: deque[DeadLetter] = deque(maxlen=newest)
-    async for letter in _letters(settings, collection, reasons):
-        counts[letter.reason] += letter.count
-        shown.append(letter)
-    if as_json:
-        for letter in shown:
-            echo_json(json.dumps(_fields(letter)))
-        return
-    each = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
-    echo(f"{collection.name}: {quantity(counts.total(), 'refused record')}{each and ': '}{each}")
-    for letter in shown:
-        more = f" and {quantity(letter.count - 1, 'more', 'more')}" if letter.count > 1 else ""
-        place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}{more}"
-        echo(f"{_time(letter.time_ms)}  {letter.reason}  {place}  {letter.detail}")
-
-
-async def _replay(
-    settings: Settings, file: str, *, reasons: frozenset[Reason], hopeless: bool, dry_run: bool
-) -> None:
     (collection,) = (collections := await named_collections([file], settings=settings)).values()
     topic = settings.topic_names.reports(collection.name)
     partitions = (await preflight(settings, collections))[topic]
@@ -121,7 +110,8 @@ async def _replay(
     selection = _Selection(
         collection=collection, topic=topic, partitions=range(partitions), watermarks=watermarks, hopeless=hopeless
     )
-    chosen = (record async for each in _letters(settings, collection, reasons) if (record := selection.take(each)))
+    letters = _letters(settings, collection, frozenset(reason))
+    chosen = (record async for each in letters if (record := selection.take(each)))
     if dry_run:
         async for _ in chosen:
             pass

@@ -1,7 +1,7 @@
 """This command checks a set-up, and says what to do about all that is wrong with it."""
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Annotated
@@ -14,7 +14,6 @@ from stream_ldp.cli.arguments import CollectionsOrNames
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
-from stream_ldp.cli.running import run_client
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.access import Operation
@@ -47,7 +46,7 @@ LOG_APPEND_TIME = 1
 
 
 @with_settings((*TOPICS, "group", "region", "regions"))
-def doctor(
+async def doctor(
     files: CollectionsOrNames,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON array.")] = False,
@@ -57,12 +56,8 @@ def doctor(
 
     The exit status is 1 if there is a problem. Warnings, and checks that would have to write, leave it 0.
     """
-    run_client(_doctor(settings, files, as_json=as_json))
-
-
-async def _doctor(settings: Settings, given: Sequence[str], *, as_json: bool) -> None:
     try:
-        collections = await named_collections(given, settings=settings)
+        collections = await named_collections(files, settings=settings)
         findings = diagnose(await _facts(settings, collections), settings, collections)
     except BrokerUnreachable as error:
         what = "; ".join(str(error).splitlines())

@@ -16,7 +16,6 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.record_description import describe, time_text
-from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.offsets import bounds_of, read_record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.settings import Settings
@@ -46,17 +45,22 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.", s
 
 @app.command(epilog=example("inspect collection survey.yaml"))
 @with_settings(SETTINGS)
-def collection(file: CollectionOrName, *, as_json: AsJson = False, settings: Settings) -> None:
+async def collection(file: CollectionOrName, *, as_json: AsJson = False, settings: Settings) -> None:
     """Tell how far a collection has come: partitions, lag, open windows, and its last final answers.
 
     It reads what workers have written, and neither disturbs nor needs a running one.
     """
-    run_client(_collection(settings, file, as_json=as_json))
+    (known,) = (collections := await named_collections([file], settings=settings)).values()
+    state = await read_state(settings, known, await preflight(settings, collections, served=False))
+    if as_json:
+        echo_json(json.dumps(_document(known, state), indent=2))
+    else:
+        echo(*_lines(known, state))
 
 
 @app.command(epilog=example("inspect record survey.yaml --topic reports --offset -1"))
 @with_settings(SETTINGS)
-def record(
+async def record(
     file: CollectionOrName,
     *,
     topic: Annotated[
@@ -81,16 +85,44 @@ def record(
 
     What reports say is not shown. Logs and alerts name the topic, the partition and the offset.
     """
-    run_client(_record(settings, file, topic, partition, offset, as_json=as_json))
-
-
-async def _collection(settings: Settings, file: str, *, as_json: bool) -> None:
     (known,) = (collections := await named_collections([file], settings=settings)).values()
-    state = await read_state(settings, known, await preflight(settings, collections, served=False))
+    partitions = await preflight(settings, collections, served=False)
+    full = _topic(settings, known, topic, list(partitions))
+    names = settings.topic_names
+    number = partition if partition is not None else 0
+    if partition is None and full == names.partials:
+        number = partition_of(known.name, partitions=partitions[full])
+    if number >= partitions[full]:
+        fail(f"--partition {number}: topic {full} has the partitions 0 to {partitions[full] - 1}", code=2)
+    place = TopicPartition(full, number)
+    begin, end = (await bounds_of(settings, [place]))[place]
+    wanted = end + offset if offset < 0 else offset
+    if not begin <= wanted < end:
+        has = f"the offsets {begin} to {end - 1}" if begin < end else "no records"
+        fail(f"--offset {offset}: {full} partition {number} has {has}")
+    found = await read_record(settings, place, wanted, back_to=begin if offset < 0 else None)
+    if found is None:
+        fail(
+            f"{full} partition {number} has no record at offset {wanted} or after it: only ends of transactions, or "
+            "records that have been deleted"
+        )
+    suffix = full.removeprefix(f"{names.prefix}.").removeprefix(f"{known.name}.")
+    what, said = describe(found, suffix, known, layouts=await _layouts(settings, known, found.value or b""))
+    at = {
+        "topic": full,
+        "partition": number,
+        "offset": found.offset,
+        "written": time_text(found.timestamp),
+    }
     if as_json:
-        echo_json(json.dumps(_document(known, state), indent=2))
-    else:
-        echo(*_lines(known, state))
+        echo_json(json.dumps(at | {"what": what} | said, indent=2))
+        return
+    if found.offset > wanted:
+        echo(f"offset {wanted} has no record, or it has been deleted by compaction; the next one is:")
+    echo(f"{full} partition {number} offset {found.offset}, written {at['written']}: {what}")
+    for name, part in said.items():
+        text = ", ".join(map(str, part)) if isinstance(part, list) else part
+        echo(f"  {name.replace('_', ' ')}: {text}")
 
 
 def _lines(known: Collection, state: CollectionState) -> Iterator[str]:
@@ -161,49 +193,6 @@ def _document(known: Collection, state: CollectionState) -> dict[str, Any]:
         "passed_over": [str(each) for each in state.passed],
         "holding": [str(each) for each in state.held],
     }
-
-
-async def _record(
-    settings: Settings, file: str, topic: str, partition: int | None, offset: int, *, as_json: bool
-) -> None:
-    (known,) = (collections := await named_collections([file], settings=settings)).values()
-    partitions = await preflight(settings, collections, served=False)
-    full = _topic(settings, known, topic, list(partitions))
-    names = settings.topic_names
-    number = partition if partition is not None else 0
-    if partition is None and full == names.partials:
-        number = partition_of(known.name, partitions=partitions[full])
-    if number >= partitions[full]:
-        fail(f"--partition {number}: topic {full} has the partitions 0 to {partitions[full] - 1}", code=2)
-    place = TopicPartition(full, number)
-    begin, end = (await bounds_of(settings, [place]))[place]
-    wanted = end + offset if offset < 0 else offset
-    if not begin <= wanted < end:
-        has = f"the offsets {begin} to {end - 1}" if begin < end else "no records"
-        fail(f"--offset {offset}: {full} partition {number} has {has}")
-    found = await read_record(settings, place, wanted, back_to=begin if offset < 0 else None)
-    if found is None:
-        fail(
-            f"{full} partition {number} has no record at offset {wanted} or after it: only ends of transactions, or "
-            "records that have been deleted"
-        )
-    suffix = full.removeprefix(f"{names.prefix}.").removeprefix(f"{known.name}.")
-    what, said = describe(found, suffix, known, layouts=await _layouts(settings, known, found.value or b""))
-    at = {
-        "topic": full,
-        "partition": number,
-        "offset": found.offset,
-        "written": time_text(found.timestamp),
-    }
-    if as_json:
-        echo_json(json.dumps(at | {"what": what} | said, indent=2))
-        return
-    if found.offset > wanted:
-        echo(f"offset {wanted} has no record, or it has been deleted by compaction; the next one is:")
-    echo(f"{full} partition {number} offset {found.offset}, written {at['written']}: {what}")
-    for name, part in said.items():
-        text = ", ".join(map(str, part)) if isinstance(part, list) else part
-        echo(f"  {name.replace('_', ' ')}: {text}")
 
 
 def _topic(settings: Settings, known: Collection, given: str, topics: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import typer
 
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.running import run_client
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import CONNECTION, SECRETS, Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
@@ -27,18 +28,21 @@ PAGE = (*SERVER, "page_token_file")
 WORKER = tuple(name for name in Settings.model_fields if name not in (*SECRETS, "page_token_file"))
 
 
-def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_settings(
+    names: Iterable[str],
+) -> Callable[[Callable[..., Coroutine[None, None, None] | None]], Callable[..., None]]:
     """Let a command take these settings as options, and pass it all settings as its parameter `settings`.
 
         @app.command()
         @with_settings(CLIENT)
         def watch(collection: Path, *, settings: Settings) -> None: ...
 
-    An option that is not given leaves the setting to the environment, the file and the default, in this order.
+    An option that is not given leaves the setting to the environment, the file and the default, in this order. An
+    `async` command is a client of the brokers; see `run_client`.
     """
     names = tuple(names)
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Callable[..., Coroutine[None, None, None] | None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
         own = [parameter for parameter in signature.parameters.values() if parameter.name != "settings"]
 
@@ -49,7 +53,9 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
             if print_config:
                 echo(*settings.printable().splitlines())
                 return
-            command(**arguments, settings=settings)
+            work = command(**arguments, settings=settings)
+            if work is not None:
+                run_client(work)
 
         parameters = [*own, *map(_option, names), _PRINT_CONFIG]
         keyword_only = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]

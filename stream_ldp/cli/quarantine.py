@@ -1,6 +1,5 @@
 """These commands show what holds final answers back, and let them go on without it."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,7 +9,6 @@ from stream_ldp.cli.commands import example
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.named import named_collections
 from stream_ldp.cli.options import TOPICS, with_settings
-from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.releases import release as release_all
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.service.preflight import preflight
@@ -24,14 +22,21 @@ SETTINGS = (*TOPICS, "group")
 
 @app.command(name="list", epilog=example("quarantine list survey.yaml"))
 @with_settings(SETTINGS)
-def list_(files: CollectionsOrNames, *, settings: Settings) -> None:
+async def list_(files: CollectionsOrNames, *, settings: Settings) -> None:
     """List the records of the partials and answers topics that cannot be read, and those that hold finals back."""
-    run_client(_list(settings, files))
+    collections = await named_collections(files, settings=settings)
+    partitions = await preflight(settings, collections, served=False)
+    for collection in collections.values():
+        _, passed, held = await read_windows(settings, collection, partitions)
+        for unread in passed:
+            echo(f"{collection.name}: {'holds finals back' if unread in held else 'passed over'}: {unread}")
+        if not passed:
+            echo(f"{collection.name}: every record can be read")
 
 
 @app.command(epilog=example("quarantine release survey.yaml"))
 @with_settings(SETTINGS)
-def release(
+async def release(
     files: CollectionsOrNames,
     *,
     unsolved: Annotated[
@@ -48,22 +53,7 @@ def release(
 
     The finals may then lack reports. Running workers go on within seconds; nothing has to be started again.
     """
-    run_client(_release(settings, files, unsolved=unsolved))
-
-
-async def _list(settings: Settings, given: Sequence[str]) -> None:
-    collections = await named_collections(given, settings=settings)
-    partitions = await preflight(settings, collections, served=False)
-    for collection in collections.values():
-        _, passed, held = await read_windows(settings, collection, partitions)
-        for unread in passed:
-            echo(f"{collection.name}: {'holds finals back' if unread in held else 'passed over'}: {unread}")
-        if not passed:
-            echo(f"{collection.name}: every record can be read")
-
-
-async def _release(settings: Settings, given: Sequence[str], *, unsolved: bool) -> None:
-    collections = await named_collections(given, settings=settings)
+    collections = await named_collections(files, settings=settings)
     partitions = await preflight(settings, collections)
     for collection in collections.values():
         _, _, held = await read_windows(settings, collection, partitions)

@@ -14,7 +14,6 @@ from stream_ldp.cli.echo import echo, echo_problem
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
-from stream_ldp.cli.running import run_client
 from stream_ldp.cli.table_output import Form, Level, Output, TableFormat, form_of, write_table
 from stream_ldp.client.answers import fetch_answers
 from stream_ldp.client.table import differences_of
@@ -31,7 +30,7 @@ _PICTURES = (".svg", ".png", ".pdf")
 
 
 @with_settings(CLIENT)
-def query(
+async def query(
     collection: CollectionOrName,
     *,
     estimate: EstimateNames = None,
@@ -139,44 +138,36 @@ def query(
     known = collection_or_name(collection)
     require_series(known, estimate)
     everything = history or since is not None or until is not None
-
-    async def take() -> None:
-        answers = await fetch_answers(
-            known,
-            settings=settings,
-            series=estimate,
-            provisional=provisional,
-            last=last if last is not None or everything else 1 + difference,
-            since=since,
-            until=until,
-            on_unreadable=echo_problem,
+    answers = await fetch_answers(
+        known,
+        settings=settings,
+        series=estimate,
+        provisional=provisional,
+        last=last if last is not None or everything else 1 + difference,
+        since=since,
+        until=until,
+        on_unreadable=echo_problem,
+    )
+    title, labels = await read_as(known, settings=settings, series=estimate)
+    if not answers:
+        fail(_nothing(collection, estimate, provisional=provisional, limited=since is not None or until is not None))
+    if plot is not None:
+        answers = answers.labelled(labels)
+        _draw(answers, plot, level=level, of=of, given=given)
+        return
+    names = [each.split(",") if each else [] for each in (of, given)]
+    brief = form is TableFormat.TEXT and not everything_known and not between
+    if form is TableFormat.TEXT:
+        answers = answers.labelled(labels)
+    if difference:
+        table = differences_of(answers, selection=replace(ranges, of=names[0], given=names[1]), level=level)
+    else:
+        table = answers.table(
+            level=level, of=names[0], given=names[1], between=ranges.between, within=ranges.within, brief=brief
         )
-        title, labels = await read_as(known, settings=settings, series=estimate)
-        if not answers:
-            fail(
-                _nothing(
-                    collection, estimate, provisional=provisional, limited=since is not None or until is not None
-                )
-            )
-        if plot is not None:
-            answers = answers.labelled(labels)
-            _draw(answers, plot, level=level, of=of, given=given)
-            return
-        names = [each.split(",") if each else [] for each in (of, given)]
-        brief = form is TableFormat.TEXT and not everything_known and not between
-        if form is TableFormat.TEXT:
-            answers = answers.labelled(labels)
-        if difference:
-            table = differences_of(answers, selection=replace(ranges, of=names[0], given=names[1]), level=level)
-        else:
-            table = answers.table(
-                level=level, of=names[0], given=names[1], between=ranges.between, within=ranges.within, brief=brief
-            )
-        if form is TableFormat.TEXT and title is not None:
-            echo(f"title: {title}")
-        write_table(table, form, output)
-
-    run_client(take())
+    if form is TableFormat.TEXT and title is not None:
+        echo(f"title: {title}")
+    write_table(table, form, output)
 
 
 def _draw(answers: Answers, file: Path, *, level: float, of: str | None, given: str | None) -> None:

@@ -9,7 +9,6 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import UNANSWERABLE, fail
 from stream_ldp.cli.named import named_collections, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
-from stream_ldp.cli.running import run_client
 from stream_ldp.cli.table_output import Form, Level, Output, form_of, write_table
 from stream_ldp.client.table import table_of
 from stream_ldp.kafka.settings import Settings
@@ -24,7 +23,7 @@ _DIFFERENT = 4
 
 
 @with_settings(CLIENT)
-def replay(
+async def replay(
     given: CollectionOrName,
     *,
     window: WindowStart = None,
@@ -60,21 +59,17 @@ def replay(
         fail("--estimate compares what is published; --of estimates something else", code=2)
     normal_quantile(level)
     form = form_of(form, output)
-
-    async def run() -> None:
-        (collection,) = (await named_collections([given], settings=settings)).values()
-        require_series(collection, estimate)
-        try:
-            if of is None:
-                found = await compare(collection, settings=settings, window_ms=window_ms, series=estimate or ())
-                _show(found)
-                return
-            answer = await ad_hoc(collection, settings=settings, of=of.split(","), method=method, window_ms=window_ms)
-        except NotReplayed as error:
-            fail(str(error), code=UNANSWERABLE)
-        write_table(table_of([answer], level=level), form, output)
-
-    run_client(run())
+    (collection,) = (await named_collections([given], settings=settings)).values()
+    require_series(collection, estimate)
+    try:
+        if of is None:
+            found = await compare(collection, settings=settings, window_ms=window_ms, series=estimate or ())
+            _show(found)
+            return
+        answer = await ad_hoc(collection, settings=settings, of=of.split(","), method=method, window_ms=window_ms)
+    except NotReplayed as error:
+        fail(str(error), code=UNANSWERABLE)
+    write_table(table_of([answer], level=level), form, output)
 
 
 def _show(compared: list[Comparison]) -> None:

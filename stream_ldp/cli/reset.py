@@ -5,7 +5,6 @@ Each prints exactly what it would do, and does it only with --yes.
 
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +15,6 @@ from stream_ldp.cli.commands import example
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
-from stream_ldp.cli.running import run_client
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS, Cluster
 from stream_ldp.kafka.offsets import offsets_since
@@ -43,17 +41,31 @@ Yes = Annotated[
 
 @app.command(epilog=example("reset groups"))
 @with_settings(SETTINGS)
-def groups(*, yes: Yes = False, settings: Settings) -> None:
+async def groups(*, yes: Yes = False, settings: Settings) -> None:
     """Delete the consumer groups of workers whose collections are not registered.
 
     Only groups under the workers' own prefix that have no member are deleted, with the positions that they hold.
     """
-    run_client(_groups(settings, yes=yes))
+    async with Cluster.connect(settings) as cluster:
+        if settings.topic_names.collections not in await cluster.topics([settings.topic_names.collections]):
+            fail(
+                f"there is no registry {settings.topic_names.collections} to find which groups were left behind\n"
+                "  -> check --topic-prefix"
+            )
+        left = await groups_left_behind(cluster, settings, set(await read_registry(settings)))
+        for name in left:
+            echo(f"{'deletes' if yes else 'would delete'} group {name}, which has no member")
+            if yes:
+                await cluster.delete_group(name)
+    if not left:
+        echo(f"no group under {settings.group}. was left behind")
+    elif not yes:
+        _tell_dry()
 
 
 @app.command(epilog=example("reset position survey.yaml --since 1d"))
 @with_settings(SETTINGS)
-def position(
+async def position(
     file: CollectionFile,
     *,
     since: Annotated[
@@ -75,45 +87,12 @@ def position(
     they are; `replay` computes one again beside it. No worker may be running: the group that counts takes no commit
     from outside meanwhile.
     """
-    run_client(_position(settings, file, int(since.timestamp() * 1_000), yes=yes))
-
-
-@app.command(epilog=example("reset topics survey.yaml"))
-@with_settings(SETTINGS)
-def topics(file: CollectionFile, *, yes: Yes = False, settings: Settings) -> None:
-    """Delete the topics of a collection, with its reports and answers, and its groups.
-
-    The name stays in the registry, and its partial counts stay on the shared topic until they expire. No worker of
-    the collection may be running.
-    """
-    run_client(_topics(settings, file, yes=yes))
-
-
-async def _groups(settings: Settings, *, yes: bool) -> None:
-    async with Cluster.connect(settings) as cluster:
-        if settings.topic_names.collections not in await cluster.topics([settings.topic_names.collections]):
-            fail(
-                f"there is no registry {settings.topic_names.collections} to find which groups were left behind\n"
-                "  -> check --topic-prefix"
-            )
-        left = await groups_left_behind(cluster, settings, set(await read_registry(settings)))
-        for name in left:
-            echo(f"{'deletes' if yes else 'would delete'} group {name}, which has no member")
-            if yes:
-                await cluster.delete_group(name)
-    if not left:
-        echo(f"no group under {settings.group}. was left behind")
-    elif not yes:
-        _tell_dry()
-
-
-async def _position(settings: Settings, file: Path, since_ms: int, *, yes: bool) -> None:
     (known,) = (collections := load_collections([file])).values()
     partitions = await preflight(settings, collections)
     state = await read_state(settings, known, partitions)
     _require_no_members(known, state.members)
     topic, group = settings.topic_names.reports(known.name), settings.group_names.ingest
-    begins_ms = _first_window(known, since_ms)
+    begins_ms = _first_window(known, int(since.timestamp() * 1_000))
     places = [TopicPartition(topic, each.number) for each in state.sources]
     # A client's clock may be ahead of the broker's, whose time says where a report is.
     found = await offsets_since(settings, dict.fromkeys(places, begins_ms - known.window.ahead_ms))
@@ -138,7 +117,14 @@ async def _position(settings: Settings, file: Path, since_ms: int, *, yes: bool)
     echo("  done: start a worker")
 
 
-async def _topics(settings: Settings, file: Path, *, yes: bool) -> None:
+@app.command(epilog=example("reset topics survey.yaml"))
+@with_settings(SETTINGS)
+async def topics(file: CollectionFile, *, yes: Yes = False, settings: Settings) -> None:
+    """Delete the topics of a collection, with its reports and answers, and its groups.
+
+    The name stays in the registry, and its partial counts stay on the shared topic until they expire. No worker of
+    the collection may be running.
+    """
     known = load_collection(file)
     specs = topic_specs([known], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions)
     shared = {settings.topic_names.partials, settings.topic_names.collections}

@@ -13,7 +13,6 @@ from stream_ldp.cli.arguments import CollectionFile, WindowStart, milliseconds
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import UNANSWERABLE, fail
 from stream_ldp.cli.options import CLIENT, with_settings
-from stream_ldp.cli.running import run_client
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.collection import Collection
 from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec, SynthesizingCollection
@@ -30,7 +29,7 @@ _MAX_RECORDS = 10_000_000
 
 
 @with_settings(CLIENT)
-def synthesize(
+async def synthesize(
     file: CollectionFile,
     *,
     window: WindowStart = None,
@@ -92,11 +91,11 @@ def synthesize(
     window_ms = milliseconds(window)
     if not published:
         options = _Options(records=records, seed=seed, method=method)
-        run_client(_make(collection, other, options, settings, window_ms=window_ms, output=output))
+        await _make(collection, other, options, settings, window_ms=window_ms, output=output)
         return
     if any(each is not None for each in (records, seed, method)):
         fail("--published takes the records as they are: leave --records, --seed and --method out", code=2)
-    run_client(_take(collection.name, settings, window_ms=window_ms, output=output))
+    await _take(collection.name, settings, window_ms=window_ms, output=output)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

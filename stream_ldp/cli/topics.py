@@ -16,7 +16,6 @@ from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
-from stream_ldp.cli.running import run_client
 from stream_ldp.collection import Collection, CollectionError
 from stream_ldp.kafka.access import Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
@@ -34,7 +33,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.command(epilog=example("topics create survey.yaml films.yaml"))
 @with_settings((*TOPICS, "group"))
-def create(
+async def create(
     files: CollectionFiles,
     *,
     partitions: Annotated[
@@ -54,63 +53,7 @@ def create(
     unsuitable. A registered collection may change its windows and estimates, but not the meaning of its reports:
     workers without a file pause it meanwhile, others have to be stopped first. One that is retired is served again.
     """
-    run_client(_create(settings, load_collections(files), partitions, replication))
-
-
-@app.command(name="list", epilog=example("topics list survey.yaml"))
-@with_settings(TOPICS)
-def list_(files: CollectionFiles, *, settings: Settings) -> None:
-    """Show the topics that the collections need and those that exist; fail if a worker could not start with them."""
-    run_client(_list(settings, load_collections(files)))
-
-
-@app.command(epilog=example("topics retire care-survey"))
-@with_settings((*TOPICS, "group"))
-def retire(
-    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of collections that are registered.")],
-    *,
-    settings: Settings,
-) -> None:
-    """Retire collections: open windows are answered at once, and what clients still report does not count.
-
-    It becomes dead letters, of reason `retired`. Topics and answers stay; `topics create` has a collection served
-    again, and then `dead-letters replay` sends the letters again. A name whose registration this release cannot read,
-    so that its workers cannot serve it, is removed from the registry.
-    """
-    run_client(_retire(settings, names))
-
-
-@app.command(epilog=example("topics registry"))
-@with_settings(TOPICS)
-def registry(*, settings: Settings) -> None:
-    """Show the collections that are registered, and whether they are served."""
-    run_client(_registry(settings))
-
-
-@app.command(epilog=example("topics acls survey.yaml --role worker --principal User:worker"))
-@with_settings((*TOPICS, "group"))
-def acls(
-    files: CollectionFiles,
-    *,
-    role: Annotated[Role, typer.Option(help="What this user does.")],
-    principal: Annotated[
-        str, typer.Option(help="The user as the brokers know it, such as User:worker.", show_default=False)
-    ],
-    settings: Settings,
-) -> None:
-    """Print the commands that give a user the access rules that it needs for the collections, and no more.
-
-    They are of Kafka's own kafka-acls.sh, for a cluster that refuses what no rule allows. Nothing is changed here.
-    """
-    collections = load_collections(files).values()
-    for rule in access_rules(role, collections, settings=settings):
-        words = ["kafka-acls.sh", "--bootstrap-server", settings.brokers, *rule.arguments(principal)]
-        echo(shlex.join(words))
-
-
-async def _create(
-    settings: Settings, collections: Mapping[str, Collection], partitions: int | None, replication: int | None
-) -> None:
+    collections = load_collections(files)
     specs = _specs(settings, collections, partitions)
     async with Cluster.connect(settings) as cluster:
         existing = await cluster.topics([spec.name for spec in specs])
@@ -144,7 +87,31 @@ async def _create(
             echo(_registered(each, None if each.name in spoilt else known))
 
 
-async def _retire(settings: Settings, names: Sequence[str]) -> None:
+@app.command(name="list", epilog=example("topics list survey.yaml"))
+@with_settings(TOPICS)
+async def list_(files: CollectionFiles, *, settings: Settings) -> None:
+    """Show the topics that the collections need and those that exist; fail if a worker could not start with them."""
+    collections = load_collections(files)
+    specs = _specs(settings, collections, None)
+    async with Cluster.connect(settings) as cluster:
+        existing = await cluster.topics([spec.name for spec in specs])
+    _show(specs, existing, absent="missing")
+    await preflight(settings, collections)
+
+
+@app.command(epilog=example("topics retire care-survey"))
+@with_settings((*TOPICS, "group"))
+async def retire(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of collections that are registered.")],
+    *,
+    settings: Settings,
+) -> None:
+    """Retire collections: open windows are answered at once, and what clients still report does not count.
+
+    It becomes dead letters, of reason `retired`. Topics and answers stay; `topics create` has a collection served
+    again, and then `dead-letters replay` sends the letters again. A name whose registration this release cannot read,
+    so that its workers cannot serve it, is removed from the registry.
+    """
     log = await read_registry_log(settings)
     registry, spoilt = log.registered, _unservable(log)
     if unknown := [name for name in names if name not in registry and name not in spoilt]:
@@ -165,7 +132,10 @@ async def _retire(settings: Settings, names: Sequence[str]) -> None:
             echo(f"Collection {known.name} is retired: what is reported from now on becomes dead letters.")
 
 
-async def _registry(settings: Settings) -> None:
+@app.command(epilog=example("topics registry"))
+@with_settings(TOPICS)
+async def registry(*, settings: Settings) -> None:
+    """Show the collections that are registered, and whether they are served."""
     log = await read_registry_log(settings)
     found, spoilt = log.registered, _unservable(log)
     table = Table(box=box.SIMPLE)
@@ -181,6 +151,27 @@ async def _registry(settings: Settings) -> None:
         echo(f"{printable(name)}: {why}\n  -> {cure}")
 
 
+@app.command(epilog=example("topics acls survey.yaml --role worker --principal User:worker"))
+@with_settings((*TOPICS, "group"))
+def acls(
+    files: CollectionFiles,
+    *,
+    role: Annotated[Role, typer.Option(help="What this user does.")],
+    principal: Annotated[
+        str, typer.Option(help="The user as the brokers know it, such as User:worker.", show_default=False)
+    ],
+    settings: Settings,
+) -> None:
+    """Print the commands that give a user the access rules that it needs for the collections, and no more.
+
+    They are of Kafka's own kafka-acls.sh, for a cluster that refuses what no rule allows. Nothing is changed here.
+    """
+    collections = load_collections(files).values()
+    for rule in access_rules(role, collections, settings=settings):
+        words = ["kafka-acls.sh", "--bootstrap-server", settings.brokers, *rule.arguments(principal)]
+        echo(shlex.join(words))
+
+
 def _unservable(log: RegistryLog) -> dict[str, str]:
     """Return why registrations cannot be served by this release, by name."""
     found = dict(log.unreadable)
@@ -190,14 +181,6 @@ def _unservable(log: RegistryLog) -> dict[str, str]:
         except CollectionError as error:
             found[name] = str(error)
     return found
-
-
-async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:
-    specs = _specs(settings, collections, None)
-    async with Cluster.connect(settings) as cluster:
-        existing = await cluster.topics([spec.name for spec in specs])
-    _show(specs, existing, absent="missing")
-    await preflight(settings, collections)
 
 
 def _specs(

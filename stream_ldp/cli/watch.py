@@ -16,7 +16,6 @@ from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.echo import echo, echo_json, echo_problem
 from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
-from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.truth import truth_in
 from stream_ldp.client.subscriber import Subscriber, published_kind, readable
 from stream_ldp.kafka.settings import Settings
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @with_settings(CLIENT)
-def watch(
+async def watch(
     collection: CollectionOrName,
     *,
     truth: Annotated[
@@ -73,24 +72,20 @@ def watch(
     known = collection_or_name(collection)
     require_series(known, estimate)
     name = known if isinstance(known, str) else known.name
-
-    async def run() -> None:
-        kind = await published_kind(known, settings=settings) if isinstance(known, str) else kind_of(known)
-        title, labels = await read_as(known, settings=settings, series=estimate)
-        display: Display[Answer] = Display(partial(truth_in, truth), rows=cells, labels=labels, title=title)
-        subscriber = partial(
-            Subscriber,
-            known,
-            kind.answer,
-            settings=settings,
-            series=estimate,
-            finals_only=finals,
-            provisional=not finals,
-        )
-        answers = _answers(display, subscriber, once=once, since_ms=milliseconds(since))
-        await _show(name, display, answers, once=once, as_json=as_json)
-
-    run_client(run())
+    kind = await published_kind(known, settings=settings) if isinstance(known, str) else kind_of(known)
+    title, labels = await read_as(known, settings=settings, series=estimate)
+    display: Display[Answer] = Display(partial(truth_in, truth), rows=cells, labels=labels, title=title)
+    subscriber = partial(
+        Subscriber,
+        known,
+        kind.answer,
+        settings=settings,
+        series=estimate,
+        finals_only=finals,
+        provisional=not finals,
+    )
+    answers = _answers(display, subscriber, once=once, since_ms=milliseconds(since))
+    await _show(name, display, answers, once=once, as_json=as_json)
 
 
 async def _show(

@@ -16,7 +16,7 @@ from stream_ldp.cli.export.sink import TABLE, DuckDB, ParquetFolder, Postgres, S
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
-from stream_ldp.cli.running import run_client, until_signal
+from stream_ldp.cli.running import until_signal
 from stream_ldp.client.subscriber import Subscriber, readable
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.rows import rows_of
@@ -43,7 +43,7 @@ class To(StrEnum):
 
 
 @with_settings(CLIENT)
-def export(
+async def export(
     collection: CollectionOrName,
     *,
     to: Annotated[To, typer.Option("--to", help="What takes the rows.")] = To.STDOUT,
@@ -81,7 +81,7 @@ def export(
         _, labels = await read_as(known, settings=settings, series=estimate)
         await _export(subscriber, sink, labels=labels, since_ms=milliseconds(since), waits=follow, to=to)
 
-    run_client(until_signal(run()))
+    await until_signal(run())
 
 
 def _sink(to: To, target: str | None, table: str) -> Sink:

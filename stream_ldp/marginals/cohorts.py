@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,9 @@ class BucketQuestion(AttributeQuestion):
     hashes: number of hashes of a value: one, but for a Bloom filter.
     """
 
+    shares_answers: ClassVar[bool] = True
+    estimated: ClassVar[str] = "frequencies"
+
     randomizer: BucketOracle
     cohort: int
     hashes: int = 1
@@ -65,10 +68,6 @@ class BucketQuestion(AttributeQuestion):
         """See `Question.permanent_answers`: one for each bucket, or for each value of a shorter list."""
         buckets, values = self.randomizer.inputs, super().permanent_answers
         return buckets if values is None else min(buckets, values)
-
-    @property
-    def shares_answers(self) -> bool:
-        return True
 
     def _buckets(self, table: Table) -> NDArray[np.int64]:
         column = table[str(self.of[0])]
@@ -88,10 +87,6 @@ class BucketQuestion(AttributeQuestion):
     def title(self) -> str:
         """See `Question.title`: the same for all cohorts."""
         return f"{self.randomizer.title} of {self.randomizer.size} buckets in cohorts"
-
-    @property
-    def estimated(self) -> str:
-        return "frequencies"
 
     def estimate(self, answers: Sequence[Answers[Any]], *, of: int) -> FrequencyEstimate:  # noqa: ARG002
         """See `AttributeQuestion.estimate`; a cohort that nobody has answered has no equations.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -37,9 +37,7 @@ _BELL = 1 / 3
 class _MeanQuestion(AttributeQuestion):
     """A question of whose answers each estimates a number without bias; no other is about its attributes."""
 
-    @property
-    def estimated(self) -> str:
-        return "mean"
+    estimated: ClassVar[str] = "mean"
 
     @abstractmethod
     def moments(self, answers: Answers[Any], *, of: int) -> tuple[float, float]:
@@ -124,14 +122,8 @@ class EndsQuestion(NumberQuestion):
     users, an answer is what it is with a threshold that is drawn for it alone.
     """
 
-    @property
-    def permanent_answers(self) -> int:
-        """See `Question.permanent_answers`: one for each end."""
-        return 2
-
-    @property
-    def shares_answers(self) -> bool:
-        return True
+    permanent_answers: ClassVar[int] = 2
+    shares_answers: ClassVar[bool] = True
 
     @property
     def meaning(self) -> list[Any]:

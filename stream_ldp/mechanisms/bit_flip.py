@@ -35,13 +35,9 @@ class BitFlipResponse(UnaryResponse, CohortOracle):
     kind: ClassVar[str] = "d-bit-flip"
     named: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str] = "size=2,epsilon=1,cohorts=3"
+    title: ClassVar[str] = "d-bit-flip"
 
     cohorts: int
-
-    @property
-    def title(self) -> str:
-        """Name of the oracle in plans."""
-        return "d-bit-flip"
 
     @property
     def parameters(self) -> list[int]:
@@ -68,16 +64,14 @@ class BitFlipSpec(EpsilonSpec):
     bits: d; more of them have less error, and cost more where values change.
     """
 
+    rounds_permanently: ClassVar[bool] = True
+
     oracle: Literal["d-bit-flip"]
     bits: int = Field(default=1, ge=1, le=MAX_BITS, description="values that each user reports about")
 
     def flipped(self, size: int) -> BitFlipResponse:
         bits = min(self.bits, size)
         return BitFlipResponse(size=bits, epsilon=self.epsilon, cohorts=-(-size // bits))
-
-    @property
-    def rounds_permanently(self) -> bool:
-        return True
 
     def require_askable(self, *, numbers: bool, texts: bool) -> None:  # noqa: ARG002
         if texts:

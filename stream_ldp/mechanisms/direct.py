@@ -38,6 +38,8 @@ class DirectResponse(FrequencyOracle):
     kind: ClassVar[str] = "direct"
     named: ClassVar[tuple[str, ...]] = ("k-rr",)
     example: ClassVar[str] = "size=8,dummies=2,epsilon=1"
+    title: ClassVar[str] = "direct"
+    fixed_total: ClassVar[bool] = True
 
     size: int
     dummies: int = 0
@@ -61,11 +63,6 @@ class DirectResponse(FrequencyOracle):
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:
         """See `FrequencyOracle.for_set`: one oracle, with a dummy for each slot."""
         return [cls(size=size, dummies=padding, epsilon=amplified(epsilon, padding=padding))]
-
-    @property
-    def title(self) -> str:
-        """Name of the oracle in plans: its kind."""
-        return "direct"
 
     @property
     def inputs(self) -> int:
@@ -105,11 +102,6 @@ class DirectResponse(FrequencyOracle):
             return None
         own, _ = self.support
         return Blanket.of_support(own=own, any_value=1.0 / self.size, both=0.0)
-
-    @property
-    def fixed_total(self) -> bool:
-        """See `Randomizer.fixed_total`: a report supports one choice."""
-        return True
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         values = checked_values(values, choices=self.counters)

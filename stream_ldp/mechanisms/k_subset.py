@@ -99,6 +99,7 @@ class KSubset(Mechanism):
     """
 
     title: ClassVar[str] = "k-Subset"
+    permanent_share: ClassVar[float] = 1.0
 
     sizes: tuple[int, ...]
     attribute_epsilon: float
@@ -223,11 +224,6 @@ class KSubset(Mechanism):
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:  # noqa: ARG002
         """See `Mechanism.supported`: a report supports the values whose bits are set."""
         return bits
-
-    @property
-    def permanent_share(self) -> float:
-        """See `Mechanism.permanent_share`: every report of a user repeats the permanent response."""
-        return 1.0
 
     @property
     def symbol_sizes(self) -> tuple[int, ...]:

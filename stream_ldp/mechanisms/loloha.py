@@ -124,6 +124,7 @@ class LolohaResponse(HadamardResponse):
 
     kind: ClassVar[str] = "loloha"
     example: ClassVar[str] = "size=8,epsilon=1,lifetime=2"
+    title: ClassVar[str] = "LOLOHA, a sign"
 
     lifetime: float
     hash_bits: int = field(init=False, default=1)
@@ -133,11 +134,6 @@ class LolohaResponse(HadamardResponse):
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
         """See `FrequencyOracle.for_value`: none, since a user who reports once is better served by others."""
         return []
-
-    @property
-    def title(self) -> str:
-        """Name of the oracle in plans."""
-        return "LOLOHA, a sign"
 
     def small(self) -> Self:
         """See `FrequencyOracle.small`: half as many values."""

@@ -34,6 +34,7 @@ class OptimisedUnaryResponse(UnaryResponse):
     kind: ClassVar[str] = "oue"
     named: ClassVar[tuple[str, ...]] = ("oue",)
     example: ClassVar[str] = "size=8,epsilon=1"
+    title: ClassVar[str] = "optimised unary"
 
     def __post_init__(self) -> None:
         if not 2 <= self.size <= MAX_SIZE:
@@ -41,11 +42,6 @@ class OptimisedUnaryResponse(UnaryResponse):
         # The codes of two values differ in two bits, whose ratios are p (1 - q) / (q (1 - p)) = (1 - q) / q.
         object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.epsilon))
         object.__setattr__(self, "epsilon", self.response.epsilon)
-
-    @property
-    def title(self) -> str:
-        """Name of the oracle in plans."""
-        return "optimised unary"
 
     @property
     def furthest(self) -> tuple[int, int]:

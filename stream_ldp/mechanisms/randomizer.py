@@ -37,16 +37,14 @@ class AnswerCost(Part):
     epsilon: of one answer, in nats.
     """
 
+    is_concave: ClassVar[bool] = True
+
     kind: Literal["sampled"] = "sampled"
     epsilon: float = Field(gt=0, allow_inf_nan=False)
 
     def responses_loss(self, *, responses: int, reports: float) -> float:  # noqa: ARG002
         """See `MechanismSpec.responses_loss`: an answer that is repeated reveals nothing more."""
         return round_up(responses * Fraction(self.epsilon))
-
-    @property
-    def is_concave(self) -> bool:
-        return True
 
 
 class Randomizer(ABC):

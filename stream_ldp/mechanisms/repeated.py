@@ -131,6 +131,8 @@ class RepeatedResponse(DirectResponse):
 
     kind: ClassVar[str] = "repeated"
     example: ClassVar[str] = "size=4,epsilon=1,lifetime=2"
+    charged_by_report: ClassVar[bool] = True
+    title: ClassVar[str] = "direct, anew for each report"
 
     lifetime: float
     fresh: int = field(init=False)
@@ -156,10 +158,6 @@ class RepeatedResponse(DirectResponse):
         """Return the loss of so many reports that show one permanent response, see `repeated_loss`."""
         return repeated_loss(self.kept, self.fresh, size=self.size, reports=reports)
 
-    @property
-    def charged_by_report(self) -> bool:
-        return True
-
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
         """See `FrequencyOracle.for_value`: no oracle, since one report has more noise than it costs."""
@@ -169,11 +167,6 @@ class RepeatedResponse(DirectResponse):
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
         """See `FrequencyOracle.for_set`: no oracle, as in `for_value`."""
         return []
-
-    @property
-    def title(self) -> str:
-        """Name of the oracle in plans: its kind."""
-        return "direct, anew for each report"
 
     @property
     def parameters(self) -> list[int]:

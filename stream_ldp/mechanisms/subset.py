@@ -46,6 +46,8 @@ class SubsetResponse(BitOracle, FrequencyOracle):
     kind: ClassVar[str] = "k-subset"
     named: ClassVar[tuple[str, ...]] = ("k-subset",)
     example: ClassVar[str] = "size=8,epsilon=1,members=2"
+    fixed_total: ClassVar[bool] = True
+    public_draws: ClassVar[int | None] = None
 
     size: int
     epsilon: float
@@ -97,16 +99,6 @@ class SubsetResponse(BitOracle, FrequencyOracle):
         any_value = self.members / self.size
         both = any_value * (self.members - 1) / (self.size - 1)
         return Blanket.of_support(own=self.support[0], any_value=any_value, both=both)
-
-    @property
-    def fixed_total(self) -> bool:
-        """See `Randomizer.fixed_total`: a report supports w values."""
-        return True
-
-    @property
-    def public_draws(self) -> int | None:
-        """See `FrequencyOracle.public_draws`: there is a decision for each member."""
-        return None
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         """See `FrequencyOracle.perturb`; the other members are drawn by Floyd's algorithm (Bentley, Floyd, 1987)."""

@@ -37,6 +37,8 @@ class UnaryResponse(BitOracle, FrequencyOracle):
     kind: ClassVar[str] = "unary"
     named: ClassVar[tuple[str, ...]] = ("rappor",)
     example: ClassVar[str] = "size=8,epsilon=1"
+    title: ClassVar[str] = "unary"
+    public_draws: ClassVar[int | None] = None
 
     size: int
     epsilon: float
@@ -51,19 +53,9 @@ class UnaryResponse(BitOracle, FrequencyOracle):
         object.__setattr__(self, "epsilon", differing * self.response.epsilon)
 
     @property
-    def title(self) -> str:
-        """Name of the oracle in plans: its kind."""
-        return "unary"
-
-    @property
     def parameters(self) -> list[int]:
         """The number of values, and the chance to keep a bit."""
         return [self.size, self.response.kept]
-
-    @property
-    def public_draws(self) -> int | None:
-        """See `FrequencyOracle.public_draws`: there is a decision for each bit."""
-        return None
 
     @property
     def support(self) -> tuple[float, float]:

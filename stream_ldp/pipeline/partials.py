@@ -246,6 +246,8 @@ class CutOff(_Decision):
         what these have closed is whole, even where compaction has dropped them since.
     """
 
+    nbytes: ClassVar[int] = 0
+
     collection: str
     fingerprint: str
     region: str
@@ -258,11 +260,6 @@ class CutOff(_Decision):
     @property
     def header(self) -> dict[str, Any]:
         return {"cut_off": self.time_ms, "passed": self.passed}
-
-    @property
-    def nbytes(self) -> int:
-        """Number of bytes in memory."""
-        return 0
 
 
 #: A record of partials.

@@ -1,6 +1,6 @@
 """The message that publishes some of the synthetic records of a window, and what makes them."""
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -30,6 +30,9 @@ class SyntheticChunk(Answer):
     Chunk 0, 1, ... of a window follow each other on the topic. Chunks of one number are a series of final answers,
     one a window.
     """
+
+    #: The plausibility of its reports is in the estimates of the window.
+    plausibility: ClassVar[Plausibility | None] = None
 
     window: WindowBounds
     status: StatusField = Status.ANSWERED
@@ -76,11 +79,6 @@ class SyntheticChunk(Answer):
     def key(self) -> bytes:
         """Record key; see `answer_key`."""
         return answer_key(self.series, self.window, final=True)
-
-    @property
-    def plausibility(self) -> Plausibility | None:
-        """None: the plausibility of its reports is in the estimates of the window."""
-        return None
 
     @property
     def liars(self) -> tuple[Moved, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,15 +83,12 @@ class ViewTable:
     frequencies: unbiased, float64, an axis for each attribute, perhaps with more axes before them.
     """
 
+    curve: ClassVar[None] = None
+
     of: tuple[int, ...]
     oracle: FrequencyOracle
     reports: float
     frequencies: NDArray[np.float64]
-
-    @property
-    def curve(self) -> None:
-        """See `Told.curve`."""
-        return
 
     def marginal(self, of: Sequence[int]) -> tuple[NDArray[np.float64], float]:
         """Return the marginal of some of the attributes, ascending, and the inverse variance of a contrast."""

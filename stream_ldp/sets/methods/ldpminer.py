@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ class LDPMiner:
     hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the least variance.
     """
 
+    name: ClassVar[str] = "ldpminer"
+
     domain: int
     k: int
     k_max: int
@@ -40,11 +42,6 @@ class LDPMiner:
     set_size: int | None
     combine: Combine
     hash_bits: int | None
-
-    @property
-    def name(self) -> str:
-        """The kind."""
-        return "ldpminer"
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:

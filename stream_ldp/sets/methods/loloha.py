@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +29,13 @@ class Loloha:
     set_size: l, number of slots that a set is padded to.
     """
 
+    name: ClassVar[str] = "loloha"
+
     domain: int
     k: int
     epsilon: float
     lifetime: float
     set_size: int
-
-    @property
-    def name(self) -> str:
-        """The kind."""
-        return "loloha"
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,17 +45,14 @@ class SVIM:
     hash_bits: t of the Hadamard responses, in all phases; None for the oracles of minimum variance.
     """
 
+    name: ClassVar[str] = "svim"
+
     domain: int
     k: int
     k_max: int
     epsilon: float
     set_size: int | None
     hash_bits: int | None
-
-    @property
-    def name(self) -> str:
-        """The kind."""
-        return "svim"
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,36 +211,44 @@ class _Way:
         return result
 
 
-class _Decision(Protocol):
-    """A decision with a number of possible outcomes."""
+class _Decision(ABC):
+    """A decision with a number of possible outcomes.
 
-    def __hash__(self) -> int: ...
+    method: name of the method of `WordEntropy` that decides.
+    """
+
+    __slots__ = ()
+
+    method: ClassVar[str]
 
     @property
+    @abstractmethod
     def outcomes(self) -> int:
         """Number of possible outcomes."""
-        ...
 
     @property
     def code(self) -> Callable[..., Any]:
         """The shipped code that decides, of given words."""
-        ...
+        code: Callable[..., Any] = getattr(WordEntropy, self.method)
+        return code
 
+    @abstractmethod
     def chance(self, outcome: int) -> tuple[int, int]:
         """Return numerator and denominator of an outcome's probability."""
-        ...
 
+    @abstractmethod
     def words(self, outcome: int) -> list[int]:
         """Return the words at the edge of an outcome."""
-        ...
 
+    @abstractmethod
     def made(self, words: GivenWords) -> int:
         """Return what a client makes of words."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Below:
+class _Below(_Decision):
+    method: ClassVar[str] = "below"
+
     threshold: int
 
     @property
@@ -248,10 +257,6 @@ class _Below:
 
     def chance(self, outcome: int) -> tuple[int, int]:
         return (RESOLUTION - self.threshold if outcome else self.threshold), RESOLUTION
-
-    @property
-    def code(self) -> Callable[..., Any]:
-        return WordEntropy.below
 
     def words(self, outcome: int) -> list[int]:
         # A broken mechanism may ask for more than certainty: every word is below.
@@ -263,7 +268,9 @@ class _Below:
 
 
 @dataclass(frozen=True, slots=True)
-class _Integer:
+class _Integer(_Decision):
+    method: ClassVar[str] = "integers"
+
     size: int
 
     @property
@@ -272,10 +279,6 @@ class _Integer:
 
     def chance(self, outcome: int) -> tuple[int, int]:  # noqa: ARG002
         return 1, self.size
-
-    @property
-    def code(self) -> Callable[..., Any]:
-        return WordEntropy.integers
 
     def words(self, outcome: int) -> list[int]:
         beyond = RESOLUTION - RESOLUTION % self.size
@@ -287,7 +290,9 @@ class _Integer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shift:
+class _Shift(_Decision):
+    method: ClassVar[str] = "shifts"
+
     kept: int
     others: int
 
@@ -300,10 +305,6 @@ class _Shift:
             return RESOLUTION - self.kept, RESOLUTION * self.others
         return self.kept, RESOLUTION
 
-    @property
-    def code(self) -> Callable[..., Any]:
-        return WordEntropy.shifts
-
     def words(self, outcome: int) -> list[int]:
         return [self.kept + self._shift(outcome) * (RESOLUTION - self.kept) // self.others - 1]
 
@@ -315,8 +316,10 @@ class _Shift:
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(_Decision):
     """A decision for one of the outcomes that are possible."""
+
+    method: ClassVar[str] = "outcomes"
 
     ends: tuple[int, ...]
 
@@ -327,10 +330,6 @@ class _Choice:
     def chance(self, outcome: int) -> tuple[int, int]:
         begin, end = self._possible[outcome]
         return end - begin, RESOLUTION
-
-    @property
-    def code(self) -> Callable[..., Any]:
-        return WordEntropy.outcomes
 
     def words(self, outcome: int) -> list[int]:
         begin, end = self._possible[outcome]
@@ -345,8 +344,10 @@ class _Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Subset:
+class _Subset(_Decision):
     """A decision for one of the subsets, whose members are the set bits of a number."""
+
+    method: ClassVar[str] = "subsets"
 
     size: int
     most: int
@@ -357,10 +358,6 @@ class _Subset:
 
     def chance(self, outcome: int) -> tuple[int, int]:  # noqa: ARG002
         return 1, self.outcomes
-
-    @property
-    def code(self) -> Callable[..., Any]:
-        return WordEntropy.subsets
 
     def words(self, outcome: int) -> list[int]:
         if self.size <= self.most:
@@ -376,8 +373,10 @@ class _Subset:
 
 
 @dataclass(frozen=True, slots=True)
-class _Holding:
+class _Holding(_Decision):
     """A decision for one of the sets of so many members, as a number with a bit for each."""
+
+    method: ClassVar[str] = "holding"
 
     own: int
     size: int
@@ -392,10 +391,6 @@ class _Holding:
         if self.own in self._chosen(outcome):
             return self.kept, RESOLUTION * math.comb(self.size - 1, self.members - 1)
         return RESOLUTION - self.kept, RESOLUTION * math.comb(self.size - 1, self.members)
-
-    @property
-    def code(self) -> Callable[..., Any]:
-        return WordEntropy.holding
 
     def words(self, outcome: int) -> list[int]:
         # The last word with which a set holds the own number, at its end, or the first with which it ends before it.

@@ -17,7 +17,6 @@ from stream_ldp.pipeline.content_type import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.wire import Batch
@@ -89,9 +88,7 @@ class Outbox:
                 f"{self._settings.brokers} answers, but accepts no producer within {START_TIMEOUT_SECONDS:g} s"
             ) from error
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Disconnect; call `flush` first."""
         if self._abandoning is None:
             await self._producer.stop()

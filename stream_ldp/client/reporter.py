@@ -22,7 +22,6 @@ from stream_ldp.mechanisms import OSEntropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from types import TracebackType
 
     import numpy as np
     from numpy.typing import NDArray
@@ -201,9 +200,7 @@ class Reporter:
         self._open = True
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Flush and disconnect, also after an exception: what was reported before it was meant to be sent.
 
         Raises:

@@ -17,7 +17,6 @@ from stream_ldp.mechanisms.randomness.user_partition import partition_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from stream_ldp.client.outbox import Outbox
     from stream_ldp.client.perturber import Perturber
@@ -82,9 +81,7 @@ class Respondent:
         self._task = asyncio.create_task(self._follow())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Wait for a report that is under way; a report that is not due yet is not sent."""
         if (task := self._task) is None:
             return

@@ -14,7 +14,6 @@ from stream_ldp.kinds import rounds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
@@ -75,9 +74,7 @@ class RoundFeed:
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._reader.stop()
 
     async def next(self, *, until_ms: int | None = None) -> RoundMessage | None:

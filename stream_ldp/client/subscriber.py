@@ -25,7 +25,6 @@ from stream_ldp.pipeline.problem import problem_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from collections.abc import Collection as Container
-    from types import TracebackType
 
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.kind import Kind
@@ -169,9 +168,7 @@ class Subscriber(Generic[AnswerT]):
         self._opened = logs
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         """Disconnect. After an exception, a group gets the last answer again, as it may not have been processed."""
         try:
             if error is None:

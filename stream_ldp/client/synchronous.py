@@ -14,7 +14,6 @@ from stream_ldp.pipeline.answer import AnswerT
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
-    from types import TracebackType
 
     from numpy.typing import NDArray
 
@@ -63,12 +62,10 @@ class _Synchronous:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: Any) -> None:
         """Disconnect; see the client, also for what it raises."""
         try:
-            self._wait(self._entered.__aexit__(kind, error, traceback))
+            self._wait(self._entered.__aexit__(*raised))
         finally:
             self._end()
 

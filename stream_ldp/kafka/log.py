@@ -16,7 +16,6 @@ from stream_ldp.steps import share
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from collections.abc import Collection as Container
-    from types import TracebackType
 
     from aiokafka import ConsumerRecord
 
@@ -149,9 +148,7 @@ class LogReader:
         await self.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     async def seek(self, offset: int) -> None:

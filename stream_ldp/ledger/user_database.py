@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from stream_ldp.ledger.ledger import Book
 from stream_ldp.ledger.ledger_file import PrivacyLedger
@@ -245,9 +244,7 @@ class _Failing:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, sqlite3.Error):
             raise LedgerError(f"{self._path}: cannot be used, so nothing was sent: {error}") from error
 

@@ -22,9 +22,15 @@ from stream_ldp.collection import one_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import imported
 from stream_ldp.mechanisms.oracle_spec import OracleSpec
-from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
+from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.mechanisms.randomizer import OutputDistribution, ValueRandomizer, checked_values, no_outputs
+from stream_ldp.mechanisms.randomizer import (
+    OutcomeRandomizer,
+    OutputDistribution,
+    ValueRandomizer,
+    checked_values,
+    no_outputs,
+)
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 from stream_ldp.mechanisms.simplex import on_simplex
 
@@ -80,7 +86,7 @@ def _read(table: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChannelResponse(ValueRandomizer):
+class ChannelResponse(OutcomeRandomizer, ValueRandomizer):
     """A randomizer that sends one of m outputs, with the probabilities of a table for the user's input.
 
     Such a table is what randomised requantisation (Xiong, Sarwate and Mandayam, 2016) comes to: Compression in the
@@ -137,11 +143,6 @@ class ChannelResponse(ValueRandomizer):
         return [self.inputs, self.counters, *(each for row in self.table for each in row)]
 
     @property
-    def bits(self) -> int:
-        """Bits of a report."""
-        return (self.counters - 1).bit_length()
-
-    @property
     def counters(self) -> int:
         """Number of outputs: reports are counted by theirs."""
         return len(self.table[0]) if self.table else 0
@@ -171,11 +172,6 @@ class ChannelResponse(ValueRandomizer):
         possible[: self.counters] = self.channel.any(axis=0)
         (sent,) = unpack(rows, [self.bits])
         return unused_clear(rows, self.bits) & possible[sent]
-
-    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
-        """Count the reports with each output, shape (counters,)."""
-        (sent,) = unpack(rows, [self.bits])
-        count(sent, to=to)
 
     def estimate(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
         """See `ValueRandomizer.estimate`; reports must be positive."""

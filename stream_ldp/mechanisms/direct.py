@@ -14,13 +14,13 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
-from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
-from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.packing import pack, unpack
+from stream_ldp.mechanisms.randomizer import OutcomeRandomizer, OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DirectResponse(FrequencyOracle):
+class DirectResponse(OutcomeRandomizer, FrequencyOracle):
     """An oracle that sends the value with probability p, or else one of the others, uniformly.
 
     p = e^epsilon / (e^epsilon + k - 1) for k choices (Wang, Blocki, Li and Jha, 2017, section 4.1), rounded down to a
@@ -80,11 +80,6 @@ class DirectResponse(FrequencyOracle):
         return [self.kept]
 
     @property
-    def bits(self) -> int:
-        """Bits of a report."""
-        return (self.counters - 1).bit_length()
-
-    @property
     def counters(self) -> int:
         """Number of choices: reports are counted by the choice that they name."""
         return self.size + self.dummies
@@ -110,15 +105,6 @@ class DirectResponse(FrequencyOracle):
     def respond(self, values: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.int64]:
         """Perturb values into the choices that are sent, not packed, int64, shape (n,)."""
         return kept_or_other(values, choices=self.counters, kept=self.kept, entropy=entropy)
-
-    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        (named,) = unpack(rows, [self.bits])
-        return unused_clear(rows, self.bits) & (named < self.counters)
-
-    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
-        """Count the reports that name each choice, shape (counters,)."""
-        (named,) = unpack(rows, [self.bits])
-        count(named, to=to)
 
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
         return sums[: self.size].astype(np.float64)

@@ -19,9 +19,8 @@ from pydantic import Field
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
-from stream_ldp.mechanisms.k_rr import KRR
-from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, Symbols, TwoStages
-from stream_ldp.mechanisms.packing import bits_of, pack, unpack, unused_clear
+from stream_ldp.mechanisms.k_rr import KRR, NumberedSymbols
+from stream_ldp.mechanisms.mechanism import MechanismSpec, Symbol, Symbols, TwoStages
 from stream_ldp.mechanisms.privacy_loss import PrivacyLoss, Values, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, GivenWords
 from stream_ldp.mechanisms.repeated import RepeatedCost
@@ -91,7 +90,7 @@ class HashedKRRSpec(MechanismSpec):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HashedKRR(Mechanism):
+class HashedKRR(NumberedSymbols):
     """A mechanism that hashes each attribute's value to a bucket, and names the bucket by k-RR with fresh noise.
 
     Hashes are the parallel classes of an affine geometry: write a value as m digits below g, and a cohort as m digits
@@ -152,11 +151,6 @@ class HashedKRR(Mechanism):
             RepeatedCost(size=size, permanent=kept, fresh=fresh)
             for size, kept, fresh in zip(response.sizes, response.kept, response.fresh, strict=True)
         ]
-
-    @property
-    def bits(self) -> int:
-        """Number of bits of a report: those of each attribute's symbol, one attribute after another."""
-        return sum(self._widths)
 
     @property
     def words(self) -> tuple[int, ...]:
@@ -246,30 +240,13 @@ class HashedKRR(Mechanism):
         sent: Symbols = symbols - named + self.response.instantaneous(named, entropy)
         return sent
 
-    def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
-        """See `Mechanism.packed`: the numbers of the symbols, the least significant bit of each first."""
-        return pack(list(symbols.T), self._widths)
-
-    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """See `Mechanism.valid`: rows that name a bucket of a cohort of each attribute are."""
-        valid = unused_clear(rows, self.bits)
-        for size, symbol in zip(self.symbol_sizes, unpack(rows, self._widths), strict=True):
-            valid &= symbol < size
-        return valid
-
-    def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
-        """See `Mechanism.columns`: the bits of the attributes' symbols."""
-        return bits_of(self._widths, attributes)
-
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:
         """See `Mechanism.supported`: the values of the bucket that is named.
 
         A symbol of no cohort, which only a forged partial has, supports none, as in k-RR a symbol of no value does.
         """
-        ends = np.cumsum([self._widths[attribute] for attribute in attributes])[:-1]
         parts = []
-        for each, part in zip(attributes, np.split(bits, ends, axis=1), strict=True):
-            symbols = part.astype(np.int64) @ (1 << np.arange(part.shape[1]))
+        for each, symbols in zip(attributes, self._sent(bits, attributes), strict=True):
             cohorts, named = np.divmod(symbols, self.response.sizes[each])
             known = cohorts < self.cohorts[each]
             parts.append(self._hashes[each][cohorts * known] == np.where(known, named, -1)[:, None])
@@ -284,10 +261,6 @@ class HashedKRR(Mechanism):
     def symbol_sizes(self) -> tuple[int, ...]:
         """See `Mechanism.symbol_sizes`: the one symbol of an attribute is a bucket of any cohort."""
         return tuple(cohorts * size for cohorts, size in zip(self.cohorts, self.response.sizes, strict=True))
-
-    @property
-    def _widths(self) -> list[int]:
-        return [(size - 1).bit_length() for size in self.symbol_sizes]
 
     def stated(self) -> tuple[tuple[Symbol, ...], ...]:
         """See `Mechanism.stated`: each attribute has one symbol, a bucket of a cohort."""

@@ -96,8 +96,44 @@ class KRRSpec(MechanismSpec):
         return cls(kind="k-rr", epsilon=mechanism.attribute_epsilon, per_report=mechanism.report_epsilon)
 
 
+class NumberedSymbols(Mechanism):
+    """A mechanism whose reports have a symbol for each attribute, as a number below `symbol_sizes`."""
+
+    __slots__ = ()
+
+    @property
+    def bits(self) -> int:
+        """Number of bits of a report: those of each attribute's symbol, one attribute after another."""
+        return sum(self._widths)
+
+    def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
+        """See `Mechanism.packed`: the numbers of the symbols, the least significant bit of each first."""
+        return pack(list(symbols.T), self._widths)
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """See `Mechanism.valid`: rows with one of the symbols of each attribute are."""
+        valid = unused_clear(rows, self.bits)
+        for size, symbol in zip(self.symbol_sizes, unpack(rows, self._widths), strict=True):
+            valid &= symbol < size
+        return valid
+
+    def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
+        """See `Mechanism.columns`: the bits of the attributes' symbols."""
+        return bits_of(self._widths, attributes)
+
+    def _sent(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> list[NDArray[np.int64]]:
+        """Return the symbols of some attributes, shape (n,) each, given their bits in this order."""
+        ends = np.cumsum([self._widths[attribute] for attribute in attributes])[:-1]
+        parts = np.split(bits, ends, axis=1)
+        return [part.astype(np.int64) @ (1 << np.arange(part.shape[1])) for part in parts]
+
+    @property
+    def _widths(self) -> list[int]:
+        return [(size - 1).bit_length() for size in self.symbol_sizes]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class KRR(Mechanism):
+class KRR(NumberedSymbols):
     """A mechanism that names each attribute's value with probability p, or else one of its other values, uniformly.
 
     p = e^epsilon / (e^epsilon + k - 1) for an attribute of k values (Wang, Blocki, Li and Jha, 2017, section 4.1). It
@@ -174,11 +210,6 @@ class KRR(Mechanism):
         return tuple(RESOLUTION - (size - 1) * run for size, run in zip(self.sizes, self.fresh_runs, strict=True))
 
     @property
-    def bits(self) -> int:
-        """Number of bits of a report: those of each attribute's value number, one attribute after another."""
-        return sum(self._widths)
-
-    @property
     def words(self) -> tuple[int, ...]:
         """Number of words of each attribute: one decides what is sent."""
         return (1,) * len(self.sizes)
@@ -238,27 +269,11 @@ class KRR(Mechanism):
         symbols -= np.where(symbols >= sizes, sizes, 0)
         return symbols
 
-    def packed(self, symbols: Symbols) -> NDArray[np.uint8]:
-        """See `Mechanism.packed`: the numbers of the named values, the least significant bit of each first."""
-        return pack(list(symbols.T), self._widths)
-
-    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """See `Mechanism.valid`: rows that name one of each attribute's values are."""
-        valid = unused_clear(rows, self.bits)
-        for size, named in zip(self.sizes, unpack(rows, self._widths), strict=True):
-            valid &= named < size
-        return valid
-
-    def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
-        """See `Mechanism.columns`: the bits of the attributes' value numbers."""
-        return bits_of(self._widths, attributes)
-
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:
         """See `Mechanism.supported`: the one-hot code of the named values."""
-        ends = np.cumsum([self._widths[attribute] for attribute in attributes])[:-1]
         parts = [
-            (part.astype(np.int64) @ (1 << np.arange(part.shape[1])))[:, None] == np.arange(self.sizes[each])
-            for each, part in zip(attributes, np.split(bits, ends, axis=1), strict=True)
+            named[:, None] == np.arange(self.sizes[each])
+            for each, named in zip(attributes, self._sent(bits, attributes), strict=True)
         ]
         return np.concatenate(parts, axis=1).astype(np.uint8)
 
@@ -339,10 +354,6 @@ class KRR(Mechanism):
                 self.sizes, self.kept, self.runs, self.fresh, self.fresh_runs, strict=True
             )
         )
-
-    @property
-    def _widths(self) -> list[int]:
-        return [(size - 1).bit_length() for size in self.sizes]
 
 
 @lru_cache

@@ -22,8 +22,8 @@ from pydantic import BeforeValidator
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
-from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
-from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, checked_values, no_outputs
+from stream_ldp.mechanisms.packing import pack
+from stream_ldp.mechanisms.randomizer import OutcomeRandomizer, OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
 #: Steps of the grid of least worst case, an even number. At epsilon 6 the variance is 0.0278 / n with 64 steps and
@@ -49,7 +49,7 @@ def _read(points: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PiecewiseResponse(Randomizer):
+class PiecewiseResponse(OutcomeRandomizer):
     """A randomizer of a number in [-1, 1] that sends one of m + w outcomes, most likely one of w near its own.
 
     The number is first rounded at random to one of the m + 1 points of a grid. From point i, one of the outcomes i to
@@ -108,11 +108,6 @@ class PiecewiseResponse(Randomizer):
         return [self.steps, self.width, self.kept, *self.points]
 
     @property
-    def bits(self) -> int:
-        """Bits of a report."""
-        return (self.counters - 1).bit_length()
-
-    @property
     def counters(self) -> int:
         """Number of outcomes: reports are counted by theirs."""
         return self.steps + self.width
@@ -125,15 +120,6 @@ class PiecewiseResponse(Randomizer):
         # Both are worked out for every user, so that the time does not reveal which is sent.
         sent = np.where(inside, points + drawn, drawn + self.width * (drawn >= points))
         return pack([sent], [self.bits])
-
-    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        (sent,) = unpack(rows, [self.bits])
-        return unused_clear(rows, self.bits) & (sent < self.counters)
-
-    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
-        """Count the reports with each outcome, shape (counters,)."""
-        (sent,) = unpack(rows, [self.bits])
-        count(sent, to=to)
 
     @property
     def ends(self) -> tuple[int, ...]:

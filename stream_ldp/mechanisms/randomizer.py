@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from stream_ldp.collection import Part
+from stream_ldp.mechanisms.packing import count, unpack, unused_clear
 from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import round_up
 
@@ -210,6 +211,27 @@ class Randomizer(ABC):
         """
         del rows
         return np.zeros(len(counts), dtype=np.bool_)
+
+
+class OutcomeRandomizer(Randomizer):
+    """A randomizer whose reports each name one of `counters` outcomes."""
+
+    __slots__ = ()
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report: those of the number of an outcome."""
+        return (self.counters - 1).bit_length()
+
+    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """See `Randomizer.valid`: rows that name an outcome are."""
+        (named,) = unpack(rows, [self.bits])
+        return unused_clear(rows, self.bits) & (named < self.counters)
+
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Count the reports that name each outcome, shape (counters,)."""
+        (named,) = unpack(rows, [self.bits])
+        count(named, to=to)
 
 
 class ValueRandomizer(Randomizer):

@@ -29,9 +29,6 @@ from stream_ldp.pipeline.answer import (
     PrivacyPart,
     Probability,
     PublishedField,
-    Status,
-    StatusField,
-    WindowBounds,
     shown_costs,
 )
 from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile, part_of_range
@@ -458,10 +455,6 @@ class Marginals(Answer):
 
     series: ClassVar[str] = "marginals"
 
-    window: WindowBounds
-    status: StatusField = Status.ANSWERED
-    final: bool = Field(description="false while the window is open; final marginals never change")
-    reports: Count = Field(description="reports counted in the window, each once")
     attributes: tuple[Marginal, ...]
     plausibility: PlausibilityField
     liars: LiarsField = ()

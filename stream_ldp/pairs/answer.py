@@ -12,16 +12,12 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     Answer,
-    Count,
     LiarsField,
     PlausibilityField,
     Positive,
     PrivacyPart,
     Probability,
     PublishedField,
-    Status,
-    StatusField,
-    WindowBounds,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look
@@ -64,10 +60,6 @@ class PairEstimates(Answer):
 
     series: ClassVar[str] = "pairs"
 
-    window: WindowBounds
-    status: StatusField = Status.ANSWERED
-    final: bool = Field(description="false while the window is open; final estimates never change")
-    reports: Count = Field(description="reports counted in the window, each once")
     padding: Positive = Field(description="keys that a user may hold without counting for less")
     keys: tuple[KeyEstimate, ...] = Field(description="none where nobody has answered, or the numbers are withheld")
     withheld: bool = Field(

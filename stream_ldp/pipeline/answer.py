@@ -246,22 +246,16 @@ class Answer(Message):
         description="what the brokers of each region have of the window, the home first; left out where there are no "
         "regions",
     )
+    window: WindowBounds
+    status: StatusField = Status.ANSWERED
+    final: bool = Field(description="false while the window is open; what is final never changes")
+    reports: Count = Field(description="reports counted in the window, each once")
 
     if TYPE_CHECKING:  # Where these stand among its fields is up to each kind.
-        #: Event time of the reports counted in it.
-        window: WindowBounds
-        #: Whether it never changes; false while the window is open.
-        final: bool
-        #: Number of reports counted in the window, each once.
-        reports: int
 
         @property
         def series(self) -> str:
             """Name of the series of answers, one a window, that it belongs to."""
-
-        @property
-        def status(self) -> Status:
-            """Whether anybody reported."""
 
         @property
         def plausibility(self) -> Plausibility | None:

@@ -18,9 +18,6 @@ from stream_ldp.pipeline.answer import (
     PlausibilityField,
     PrivacyPart,
     PublishedField,
-    Status,
-    StatusField,
-    WindowBounds,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
@@ -52,10 +49,6 @@ class PlaceCounts(Answer):
 
     series: ClassVar[str] = "places"
 
-    window: WindowBounds
-    status: StatusField = Status.ANSWERED
-    final: bool = Field(description="false while the window is open; final counts never change")
-    reports: Count = Field(description="reports counted in the window, each once")
     places: tuple[str, ...]
     raw: tuple[Finite, ...] = Field(description="reports from each place; unbiased, and may be negative")
     standard_error: tuple[Amount, ...] = Field(description="of each raw count, for the users who have reported")

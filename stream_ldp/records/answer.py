@@ -24,9 +24,6 @@ from stream_ldp.pipeline.answer import (
     PrivacyPart,
     Probability,
     PublishedField,
-    Status,
-    StatusField,
-    WindowBounds,
     shown_costs,
 )
 from stream_ldp.pipeline.cells import LEVEL, Cell
@@ -217,10 +214,6 @@ class Estimate(Answer):
     """A joint distribution over one window; the message of an estimates topic."""
 
     estimate: str
-    window: WindowBounds
-    status: StatusField = Status.ANSWERED
-    final: bool = Field(description="false while the window is open; a final estimate never changes")
-    reports: Count = Field(description="reports counted in the window, each once")
     effective_reports: Finite = Field(
         ge=0,
         description="number of reports of different users, all of one window, that would carry the same information: "

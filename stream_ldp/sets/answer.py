@@ -22,9 +22,6 @@ from stream_ldp.pipeline.answer import (
     Positive,
     PrivacyPart,
     Published,
-    Status,
-    StatusField,
-    WindowBounds,
 )
 from stream_ldp.pipeline.cells import Cell, CellKey
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, found, previous
@@ -188,8 +185,6 @@ class Ranking(Answer):
     about: Literal["sizes", "items", "itemsets"] = Field(
         default="items", description="what the phase asks about; an epoch has a result of items, and of itemsets"
     )
-    window: WindowBounds
-    status: StatusField = Status.ANSWERED
     final: bool = Field(
         description="false while the window is open; a final ranking never changes, and only a complete one is the "
         "result of its epoch"
@@ -198,7 +193,6 @@ class Ranking(Answer):
         description="whether it is the result of its epoch: final, after the last phase about items or that about "
         "itemsets, with reports"
     )
-    reports: Count = Field(description="reports counted in the window, each once")
     reports_per_phase: tuple[Count, ...] = Field(description="of the epoch, up to this phase")
     sizes: tuple[SetSizes, ...] = Field(
         default=(), description="how large sets are, smallest first; none after any other phase than that about sizes"

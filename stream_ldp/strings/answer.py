@@ -18,9 +18,6 @@ from stream_ldp.pipeline.answer import (
     PrivacyPart,
     Probability,
     PublishedField,
-    Status,
-    StatusField,
-    WindowBounds,
 )
 from stream_ldp.pipeline.cells import Cell, CellKey
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, Measure, found, previous
@@ -94,10 +91,6 @@ class StringRanking(Answer):
 
     attribute: str = Field(description="name of the string")
     method: str = Field(description="pem or rappor-unknown")
-    window: WindowBounds
-    status: StatusField = Status.ANSWERED
-    final: bool = Field(description="false while the window is open; a final ranking never changes")
-    reports: Count = Field(description="reports counted in the window, each once")
     questions: tuple[QuestionReports, ...]
     candidates: Count = Field(description="whole strings that were tried")
     strings: tuple[RankedString, ...] | None = Field(

@@ -13,9 +13,6 @@ from stream_ldp.pipeline.answer import (
     Moved,
     Plausibility,
     Positive,
-    Status,
-    StatusField,
-    WindowBounds,
     answer_key,
 )
 from stream_ldp.pipeline.synthetic import SyntheticRecords
@@ -34,8 +31,6 @@ class SyntheticChunk(Answer):
     #: The plausibility of its reports is in the estimates of the window.
     plausibility: ClassVar[Plausibility | None] = None
 
-    window: WindowBounds
-    status: StatusField = Status.ANSWERED
     final: Literal[True] = Field(default=True, description="records never change")
     reports: Positive = Field(
         description="reports of the window, each once; records of linked reports are made of the whole period's",

@@ -38,6 +38,7 @@ from stream_ldp.ledger.ledger import charged
 from stream_ldp.mechanisms import Mechanism, OSEntropy, PermanentWords, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.pipeline.plan import finite
 from stream_ldp.quantity import quantity
 from stream_ldp.steps import share, steps
 
@@ -301,25 +302,7 @@ def _attack(audited: AuditSubject, *, trials: int, confidence: float, seed: int 
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    echo(
-        json.dumps(
-            {
-                name: [
-                    {key: _or_inf(value) for key, value in row.items()} if isinstance(row, dict) else row
-                    for row in part
-                ]
-                if isinstance(part, list)
-                else part
-                for name, part in document.items()
-            },
-            allow_nan=False,
-        )
-    )
-
-
-def _or_inf(value: Any) -> Any:
-    """Replace infinity, which JSON lacks, by a string."""
-    return "inf" if value == math.inf else value
+    echo(json.dumps(finite(document), allow_nan=False))
 
 
 def _print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:

@@ -27,7 +27,7 @@ from stream_ldp.pipeline.changing import CHANGES, change_plans, change_section
 from stream_ldp.pipeline.counting_load import counting_loads, counting_section, too_much
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import leverage_section
-from stream_ldp.pipeline.plan import Section, document, refusal_section
+from stream_ldp.pipeline.plan import Section, finite, refusal_section
 from stream_ldp.pipeline.predicted import predicted
 from stream_ldp.pipeline.published import published_plans, published_section
 from stream_ldp.pipeline.solve_time import too_slow
@@ -173,7 +173,7 @@ def plan(
         }
         if turns is not None:
             measured["w_event"] = [asdict(turns)]
-        echo_json(json.dumps(document(planned) | measured))
+        echo_json(json.dumps(finite(asdict(planned)) | measured))
     else:
         print_sections(
             [

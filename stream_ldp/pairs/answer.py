@@ -1,6 +1,6 @@
 """The message that publishes key-value data of a window: the share of users with each key, and the mean of each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
@@ -59,6 +59,10 @@ class PairEstimates(Answer):
     """The frequencies and means of all keys over one window; the message of a pairs topic."""
 
     series: ClassVar[str] = "pairs"
+    # A report says which end of the range a number was rounded to.
+    no_ranges: ClassVar[str] = (
+        "the mean of a key's numbers is known, and not how many lie between two: leave out what they lie between"
+    )
 
     padding: Positive = Field(description="keys that a user may hold without counting for less")
     keys: tuple[KeyEstimate, ...] = Field(description="none where nobody has answered, or the numbers are withheld")
@@ -97,23 +101,6 @@ class PairEstimates(Answer):
     def cells(self) -> Iterator[Cell]:
         """Iterate over the shares of users who hold the keys, and the means."""
         return self.narrowed_to([each.key for each in self.keys])
-
-    def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterator[Cell]:  # noqa: ARG002
-        """See `between`."""
-        return self.between(0.0, 0.0)
-
-    def between(
-        self,
-        low: float,  # noqa: ARG002
-        high: float,  # noqa: ARG002
-        *,
-        of: Sequence[str] = (),  # noqa: ARG002
-        below: bool = False,  # noqa: ARG002
-    ) -> Iterator[Cell]:
-        """Refuse: a report says which end of the range a number was rounded to; see `Answer`."""
-        raise ParameterError(
-            "the mean of a key's numbers is known, and not how many lie between two: leave out what they lie between"
-        )
 
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
         """Iterate over the numbers of some keys; see `Answer`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -236,6 +236,9 @@ StatusField = Annotated[
 class Answer(Message):
     """A message that answers one window of one series, or says that nobody reported in some."""
 
+    #: Why there are no shares of users between two numbers, where an answer does not say them.
+    no_ranges: ClassVar[str] = "answers of this kind have no numbers with a `range`: leave out what they lie between"
+
     #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
     schema_version: Literal[1] = 1
     collection: str
@@ -357,7 +360,7 @@ class Answer(Message):
             ParameterError: an attribute is not one of its own, the numbers bound no part of its range, or its kind
                 has no such numbers.
         """
-        raise ParameterError("answers of this kind have no numbers with a `range`: leave out what they lie between")
+        raise ParameterError(self.no_ranges)
 
     def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterable[Cell]:  # noqa: ARG002
         """Return the share of users whose numbers are all in their ranges, for each value of some attributes.
@@ -368,7 +371,7 @@ class Answer(Message):
             ParameterError: an attribute is not one of its own, or is no number; the numbers bound no part of its
                 range; or its kind has no such numbers.
         """
-        raise ParameterError("answers of this kind have no numbers with a `range`: leave out what they lie between")
+        raise ParameterError(self.no_ranges)
 
     def with_sources(self, sources: tuple[RegionPart, ...] | None) -> Self:
         """Say what each region has counted."""

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
@@ -99,18 +99,13 @@ def refusal_section(refused: Sequence[str]) -> Section:
     )
 
 
-def document(plan: Plan) -> dict[str, Any]:
-    """Return a plan as plain data, for JSON, which has no infinity: it is the text `inf`."""
-    found: dict[str, Any] = _plain(asdict(plan))
-    return found
-
-
-def _plain(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Return plain data, such as a plan's, for JSON, which has no infinity: it is the text `inf`."""
     match value:
         case dict():
-            return {name: _plain(part) for name, part in value.items()}
+            return {name: finite(part) for name, part in value.items()}
         case list() | tuple():
-            return [_plain(part) for part in value]
+            return [finite(part) for part in value]
         case float() if math.isinf(value):
             return "inf"
     return value

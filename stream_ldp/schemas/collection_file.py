@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 from pydantic_core import core_schema
 
-from stream_ldp.collection import located
+from stream_ldp.collection import located, shown_duration
 from stream_ldp.kinds import KINDS
 from stream_ldp.schemas.dialect import fields_of, summary_of, without_prefixes
 
@@ -19,8 +19,6 @@ COLLECTION_FILE_VERSION = 1
 
 #: What YAML takes for text, a number or a truth, and the parser for text: the values `[no, yes]` are two words.
 _TEXT = ["string", "number", "boolean"]
-
-_UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 
 
 class _OfFiles(GenerateJsonSchema):
@@ -59,15 +57,10 @@ def _property(shown: dict[str, Any], description: str | None, name: str) -> dict
     kept = {keyword: value for keyword, value in shown.items() if not (keyword == "default" and value is None)}
     default = kept.get("default")
     if name.endswith("_ms") and isinstance(default, int):
-        kept["default"] = _duration(default)
+        kept["default"] = shown_duration(default)
     if description is not None and "description" not in kept:
         kept["description"] = description.removesuffix(", in milliseconds.").rstrip(".")
     return kept
-
-
-def _duration(milliseconds: int) -> str:
-    unit, size = next((unit, size) for unit, size in _UNITS_MS.items() if milliseconds % size == 0)
-    return f"{milliseconds // size}{unit}"
 
 
 def collection_file_schema() -> dict[str, Any]:

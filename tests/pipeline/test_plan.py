@@ -3,10 +3,10 @@
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from stream_ldp.pipeline.budgets import BudgetPlan
-from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section, document, errors_in_short, guess_in_short
+from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section, errors_in_short, finite, guess_in_short
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ PLAN = _Plan(
 
 
 def test_a_document_has_every_field_and_no_infinity() -> None:
-    assert json.loads(json.dumps(document(PLAN), allow_nan=False)) == {
+    assert json.loads(json.dumps(finite(asdict(PLAN)), allow_nan=False)) == {
         "collection": "trips",
         "fingerprint": "0f",
         "errors": [{"users": 10, "standard_error": 0.5}],

@@ -1,9 +1,11 @@
 """The plan of a collection of places: the errors that it predicts are those of users who are spread evenly."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
-from stream_ldp.pipeline.plan import document
+from stream_ldp.pipeline.plan import finite
 from stream_ldp.places.plan import plan
 from tests.places.examples import collection_of, rows_of
 from tests.plans import text_of
@@ -41,6 +43,6 @@ def test_it_says_what_a_report_takes() -> None:
 def test_its_text_says_what_is_not_hidden_and_its_document_has_every_size() -> None:
     planned = plan(collection_of("epsilon: [0.5, 2]"), populations=(1_000,))
     assert "not hidden | the region and the epsilon" in text_of(planned)
-    written = document(planned)
+    written = finite(asdict(planned))
     assert [each["places"] for each in written["regions"]] == [5, 5, 3, 3, 2, 2]
     assert [error["users"] for error in written["regions"][0]["errors"]] == [1_000]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.mechanisms.privacy_loss import shown_guess
-from stream_ldp.pipeline.plan import document
+from stream_ldp.pipeline.plan import finite
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.plan import cell_error, plan
 from tests.plans import text_of
@@ -83,7 +84,7 @@ def test_a_sample_makes_a_budget_last_longer_and_a_day_cheaper() -> None:
 
 
 def test_a_document_has_cells_state_size_and_privacy() -> None:
-    written = document(plan(JointCollection.parse(TOWNS_TEXT), populations=(500, 5_000)))
+    written = finite(asdict(plan(JointCollection.parse(TOWNS_TEXT), populations=(500, 5_000))))
     assert (written["bits"], written["report_bytes"]) == (21, 3)
     assert {(row["neighbours"], row["reports"]) for row in written["privacy"]} == {
         (neighbours, reports) for neighbours in (1, 3) for reports in (1, 2, 7, 30, 365, "inf")

@@ -10,7 +10,6 @@ import typer
 
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.running import run_client
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import CONNECTION, SECRETS, Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
@@ -55,6 +54,9 @@ def with_settings(
                 return
             work = command(**arguments, settings=settings)
             if work is not None:
+                # Imported here, since `check` uses this module, and needs no Kafka client.
+                from stream_ldp.cli.running import run_client  # noqa: PLC0415
+
                 run_client(work)
 
         parameters = [*own, *map(_option, names), _PRINT_CONFIG]

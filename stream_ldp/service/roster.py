@@ -49,7 +49,8 @@ LOOK_SECONDS = 1.0
 BLIND_SECONDS = 30.0
 
 #: Seconds until a collection that has failed is tried again: what it lacks, such as a topic, somebody has to mend.
-RETRY_SECONDS = 10.0
+#: With each failure of one that had joined the group, for which counting pauses for all, they double, up to these.
+RETRY_SECONDS, LONGEST_RETRY_SECONDS = 10.0, 320.0
 
 
 class Roster(Part):
@@ -181,6 +182,10 @@ class Served:
         self._wanted = registration
         self._changed = asyncio.Event()
         self._problem = "is about to be served"
+        # What it has failed with last, and when it was served last; until it is tried again.
+        self._failed = ""
+        self._joined_at: float | None = None
+        self._retry_seconds = RETRY_SECONDS
         self._task = asyncio.ensure_future(self._run())
 
     def problems(self) -> list[str]:
@@ -192,7 +197,7 @@ class Served:
     def want(self, registration: Registration) -> None:
         """Serve it as it is registered now."""
         if registration != self._wanted:
-            self._wanted = registration
+            self._wanted, self._failed, self._retry_seconds = registration, "", RETRY_SECONDS
             self._changed.set()
 
     async def stop(self) -> None:
@@ -218,7 +223,7 @@ class Served:
                     return  # It is its end that has failed.
                 await self._roster.note_failure(error)
             with contextlib.suppress(TimeoutError):  # not `asyncio.wait_for`, which may swallow a cancellation
-                async with asyncio.timeout(RETRY_SECONDS):
+                async with asyncio.timeout(self._retry_seconds):
                     await self._changed.wait()
 
     def _wait(self, why: str) -> None:
@@ -226,9 +231,15 @@ class Served:
         self._roster.metrics.collection_waiting.labels(self._name).set(1)
 
     def _fail(self, error: Exception) -> None:
-        before = self._problem
-        self._wait(f"cannot be served, and is tried again every {RETRY_SECONDS:.0f} s: {error}")
-        if self._problem != before:
+        before, self._failed = self._failed, f"{type(error).__name__}: {error}"
+        joined_at, self._joined_at = self._joined_at, None
+        if joined_at is not None:
+            if time.monotonic() > joined_at + LONGEST_RETRY_SECONDS:
+                before, self._retry_seconds = "", RETRY_SECONDS  # It has been served meanwhile.
+            elif before:
+                self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
+        self._wait(f"cannot be served, and is tried again after {self._retry_seconds:.0f} s: {error}")
+        if self._failed != before:
             expected = isinstance(error, StreamLDPError | KafkaError | TimeoutError)
             log.error(
                 *("%s: %s", self._name, self._problem),
@@ -273,6 +284,7 @@ class Served:
             )
         try:
             await ingest.start()
+            self._joined_at = time.monotonic()
             ingest.begin()
             self.ingest, self._problem = ingest, ""
             roster.metrics.collection_waiting.labels(name).set(0)

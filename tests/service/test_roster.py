@@ -232,6 +232,26 @@ async def test_what_has_failed_is_tried_again_and_says_so_once(
     assert not scene.waits("first")
 
 
+async def test_a_collection_that_fails_again_and_again_joins_the_group_ever_more_seldom(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="stream_ldp")
+    waited: list[float] = []
+    await scene.counts(("first", 2_000))
+    served = scene.roster._served["first"]
+    for number in range(1, 5):
+        scene.merger.now["first"](ReportsLost("gone"))
+        async with asyncio.timeout(10):
+            while caplog.text.count("first: is served") <= number:
+                await asyncio.sleep(0.001)
+        waited.append(served._retry_seconds / roster.RETRY_SECONDS)
+    assert waited == [1, 2, 4, 8]
+    assert caplog.text.count("cannot be served") == 1
+    scene.register("first", size="3s")
+    await scene.counts(("first", 3_000))
+    assert served._retry_seconds == roster.RETRY_SECONDS
+
+
 async def test_a_collection_that_is_cancelled_by_what_it_awaits_is_tried_again_and_named(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -28,7 +28,7 @@ from stream_ldp.pipeline.verdicts import NEVER, Timed, Verdict, judge_times, rej
 from stream_ldp.pipeline.windows import closes_at, pane_of, panes_closed
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -481,33 +481,7 @@ class SourcePartition:
         self._watermark = max(self._watermark, self._watermark_if_idle)
         closing = {start for start in self._panes if closes_at(start, window) <= self._watermark}
         saving = self._is_saving_due(closing)
-        records = [
-            together(
-                Partial(
-                    collection=self._collection.name,
-                    fingerprint=self._fingerprint,
-                    region=self._region,
-                    partition=self._partition,
-                    generation=self._checkpoint.generation,
-                    pane_ms=start,
-                    pane_length_ms=window.pane_ms,
-                    of=of,
-                    segment=segment,
-                    end=self.position,
-                    counts=counts,
-                )
-                for of, segments in changed.items()
-                for segment, counts in segments.items()
-            )
-            for start, pane in sorted(self._panes.items())
-            for changed in pane.take_changed(closing=saving or start in closing, room=room)
-        ]
-        if self._save_records is not None:
-            for partial in (part for each in records for part in each.parts):
-                self._panes[partial.pane_ms].note_sent(partial.of, partial.segment, end=partial.end)
-        for start in closing:
-            del self._panes[start]
-            self._all_said_ms = max(self._all_said_ms, self._all_said(closes_at(start, window)))
+        records = list(self._take_panes(closing, saving=saving, room=room))
         saved, place = self._save() if saving else ((), self._place())
         moved = self.watermark_ms != self._checkpoint.watermark_ms
         announced = moved and (
@@ -537,6 +511,40 @@ class SourcePartition:
             watermark=self._watermark_of(checkpoint) if announced else None,
             saved=saved,
         )
+
+    def _take_panes(self, closing: Container[int], *, saving: bool, room: Room | None) -> Iterator[PartialRecord]:
+        """Yield what is to be written of each pane, and drop those that close, one after another.
+
+        A partition that has been behind may have a day of panes at once: only what is written of them is kept.
+        """
+        window = self._collection.window
+        for start in sorted(self._panes):
+            pane = self._panes[start]
+            for changed in pane.take_changed(closing=saving or start in closing, room=room):
+                record = together(
+                    Partial(
+                        collection=self._collection.name,
+                        fingerprint=self._fingerprint,
+                        region=self._region,
+                        partition=self._partition,
+                        generation=self._checkpoint.generation,
+                        pane_ms=start,
+                        pane_length_ms=window.pane_ms,
+                        of=of,
+                        segment=segment,
+                        end=self.position,
+                        counts=counts,
+                    )
+                    for of, segments in changed.items()
+                    for segment, counts in segments.items()
+                )
+                if self._save_records is not None:
+                    for partial in record.parts:
+                        pane.note_sent(partial.of, partial.segment, end=partial.end)
+                yield record
+            if start in closing:
+                del self._panes[start]
+                self._all_said_ms = max(self._all_said_ms, self._all_said(closes_at(start, window)))
 
     def _is_saving_due(self, closing: Container[int]) -> bool:
         """Decide whether the next owner would have too many records to read again."""

@@ -83,8 +83,9 @@ FETCH_SECONDS = 0.025
 #: look as that takes. What is not counted by then waits for the next flush.
 GATHERED_RECORDS, COUNTED_A_SECOND = 20_000, 200_000
 
-#: Most bytes of statistics in memory, some milliseconds of work, that are copied or encoded on the event loop.
-INLINE_BYTES = 2**20
+#: Most bytes of statistics in memory, some milliseconds of work, that are copied or encoded on the event loop, and
+#: most open panes: a partition that has been behind has a day of them, whose statistics have yet to be made.
+INLINE_BYTES, INLINE_PANES = 2**20, 64
 
 #: Bytes of a dead letter beside the refused record itself.
 LETTER_BYTES = 1_024
@@ -550,7 +551,9 @@ class Ingest(Part):
         partitions = self._ownership.partitions
         room = Room(nbytes=LARGE_BYTES_A_SECOND * max(self._look_seconds, self._flushed_at - since))
         # On a thread, since the loop has others; nothing is counted meanwhile.
-        large = sum(owned.state.nbytes for owned in partitions.values()) > INLINE_BYTES
+        states = [owned.state for owned in partitions.values()]
+        nbytes, panes = sum(each.nbytes for each in states), sum(each.open_panes for each in states)
+        large = nbytes > INLINE_BYTES or panes > INLINE_PANES
         changes = await asyncio.to_thread(self._changes, room) if large else self._changes(room)
         if not changes:
             self._unchanged += 1

@@ -40,7 +40,7 @@ def _asked(trial: Trial[ViewsCollection]) -> Callable[[ViewEstimateSpec], Window
     """Let the users of a trial report one view each, and return the question about any estimate."""
     questions = trial.collection.questions
     sums = asked_sums(questions, trial.people, entropy=SeededEntropy(trial.noise), at_once=_USERS_AT_ONCE)
-    answered = ReportSums(reports=len(trial.people), values=sums)
+    answered = ReportSums.of(reports=len(trial.people), values=sums)
 
     def task(series: ViewEstimateSpec) -> WindowTask[ViewEstimateSpec, Estimate]:
         return WindowTask(series=series, window_ms=0, final=False, windows=((1.0, (answered,)),), before=None)

@@ -94,7 +94,7 @@ def estimated(numbers: Floats, epsilon: float, seed: int, *, ask: str = "auto", 
     collection = ViewsCollection.parse(text)
     people = collection.table([tuple(each) for each in numbers.tolist()])
     sums = asked_sums(collection.questions, people, entropy=SeededEntropy(seed), at_once=2**14)
-    told = ((1.0, (ReportSums(reports=len(numbers), values=sums),)),)
+    told = ((1.0, (ReportSums.of(reports=len(numbers), values=sums),)),)
     return solve(
         collection,
         WindowTask(series=collection.series[0], window_ms=0, final=True, windows=told, before=None),

@@ -66,7 +66,7 @@ def crafted(case: Case, count: int, entropy: SeededEntropy) -> Rows:
 
 def answer_to(collection: Any, rows: Rows) -> Any:
     """Solve the only window of the only series, in which so many users have reported."""
-    counts = ReportSums(reports=len(rows), values=collection.questions.sums(rows))
+    counts = ReportSums.of(reports=len(rows), values=collection.questions.sums(rows))
     task: WindowTask[Any, Any] = WindowTask(
         series=collection.series[0], window_ms=0, final=True, windows=((1.0, (counts,)),), before=None
     )

@@ -193,7 +193,7 @@ def views(
     before: dict[tuple[str, str], Estimate] = {}
     series = _reports(draw, respond, move, users=users, windows=windows, returning=returning, seed=seed)
     for window, (share, reported) in enumerate(series):
-        sums = ReportSums(reports=users, values=one.questions.sums(reported))
+        sums = ReportSums.of(reports=users, values=one.questions.sums(reported))
         for prior, collection in collections.items():
             measured = []
             for asked, of in zip(collection.series, _SETS, strict=True):

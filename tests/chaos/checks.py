@@ -162,8 +162,8 @@ def _counted(collection: Any, rows: Any, before: Any) -> Statistic:
     if isinstance(collection, ItemCollection):
         asked = before.next_inquiry if isinstance(before, Ranking) else None
         oracle = collection.method.oracle(asked or collection.method.first())
-        return ReportSums(reports=len(rows), values=oracle.sums(rows))
-    return ReportSums(reports=len(rows), values=collection.questions.sums(rows))
+        return ReportSums.of(reports=len(rows), values=oracle.sums(rows))
+    return ReportSums.of(reports=len(rows), values=collection.questions.sums(rows))
 
 
 def _windows(collection: Any, start: int) -> int:

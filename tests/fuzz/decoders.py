@@ -225,7 +225,9 @@ def _partials() -> list[bytes]:
     pane = {"pane_ms": 0, "pane_length_ms": 1_000, "of": ("bathing",), "segment": 0, "end": 7}
     rows = RowCounts.of(np.array([[1], [1], [2]], dtype=np.uint8), bits=2)
     table = RowTable.of(np.array([0, 2, 1, 300]), bits=2)
-    sums = [ReportSums(reports=3, values=np.array(values, dtype=np.int64)) for values in ((1, 2), (0,) * 90 + (1,))]
+    sums = [
+        ReportSums.of(reports=3, values=np.array(values, dtype=np.int64)) for values in ((1, 2), (0,) * 90 + (1,))
+    ]
     records: list[Partial | Watermark | Saved] = [
         *(Partial(**source, **pane, counts=counts) for counts in (rows, table, *sums)),  # type: ignore[arg-type]
         Watermark(**source, time_ms=5_000),  # type: ignore[arg-type]

@@ -197,7 +197,7 @@ def _counts(collection: Collection, layout: Any, choices: _Choices) -> Statistic
         values[choices.below(len(values))] = choices.of(_LIMITS)
     if choices.below(2):
         reports = abs(choices.of(_LIMITS))
-    return ReportSums(reports=reports, values=values)
+    return ReportSums.of(reports=reports, values=values)
 
 
 @cache

@@ -126,7 +126,7 @@ class ItemCluster(Cluster):
         )
         rows = [row for answers in self._answers(task.window_ms) for row in answers.get(fingerprint, ())]
         packed = np.array(rows, dtype=np.uint8).reshape(-1, -(-oracle.bits // 8))
-        truth = ReportSums(reports=len(rows), values=oracle.sums(packed))
+        truth = ReportSums.of(reports=len(rows), values=oracle.sums(packed))
         ((_, parts),) = task.counts(ReportSums)
         counted = ReportSums.sum(parts, counters=oracle.counters)
         require(counted == truth, f"final of window {task.window_ms} differs from the batch answer")

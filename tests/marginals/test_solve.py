@@ -44,7 +44,7 @@ def test_a_question_that_nobody_answered_has_no_estimate() -> None:
     assert marginals.of("age").estimate is None
     assert marginals.of("age").reports == 0
     assert marginals.of("diet").reports == 10
-    nobody = ReportSums(reports=0, values=np.zeros(collection.questions.counters, dtype=np.int64))
+    nobody = ReportSums.of(reports=0, values=np.zeros(collection.questions.counters, dtype=np.int64))
     assert all(each.estimate is None for each in solved(collection, (1.0, nobody)).attributes)
 
 
@@ -96,7 +96,7 @@ def test_a_value_that_gets_all_has_a_share_of_1_whatever_the_noise() -> None:
         "{collection: diets, mechanism: {kind: sampled, epsilon: 0.1, oracle: rappor}, "
         "attributes: [{name: diet, values: [meat, fish, plants]}], window: {size: 10s}, min_reports: 1}"
     )
-    sums = ReportSums(reports=18, values=np.array([18, 7, 0, 0]))
+    sums = ReportSums.of(reports=18, values=np.array([18, 7, 0, 0]))
     diet = solved(collection, (1.0, sums)).of("diet").estimate
     assert isinstance(diet, Frequencies)
     assert diet.projected == (1.0, 0.0, 0.0)

@@ -254,7 +254,7 @@ def test_counts_of_records_merge(mechanism: Mechanism) -> None:
 def test_counts_of_values_merge(randomizer: Randomizer) -> None:
     values = np.random.default_rng(7).integers(randomizer.inputs, size=500)
     rows = randomizer.perturb(values, entropy=SeededEntropy(7))
-    parts = [ReportSums(reports=len(part), values=randomizer.sums(part)) for part in np.split(rows, [3, 200])]
+    parts = [ReportSums.of(reports=len(part), values=randomizer.sums(part)) for part in np.split(rows, [3, 200])]
     whole = ReportSums.sum(parts, counters=randomizer.counters)
     assert np.array_equal(whole.values, randomizer.sums(rows))
 

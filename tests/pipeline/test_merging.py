@@ -136,7 +136,7 @@ def test_reports_of_a_phase_in_a_pane_that_does_not_ask_it_are_refused() -> None
     films = sets_collection()
     layout = PhaseLayout(films)
     (of,) = layout.tallies()
-    counts = ReportSums(reports=0, values=np.zeros(layout.oracle.counters, dtype=np.int64))
+    counts = ReportSums.of(reports=0, values=np.zeros(layout.oracle.counters, dtype=np.int64))
     merge = Merge(films, partitions=1)
     merge.expect(layout)
     source = {"collection": films.name, "fingerprint": films.fingerprint.hex(), "partition": 0, "generation": 1}

@@ -4,6 +4,7 @@ The interplay of partitions, crashes and owners is tested in tests/machines/test
 """
 
 import math
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -11,12 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_ldp.kinds import kind_of
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
+from stream_ldp.sets.collection import ItemCollection
 
 TEXT = """
 collection: survey
@@ -375,6 +379,38 @@ def test_a_flood_of_far_apart_times_leaves_no_more_panes_open_than_the_collectio
         state.count(range(flood * size, (flood + 1) * size), [NOW] * size, records)
         state.take_changes()
         assert state.open_panes <= (window.grace_ms + window.ahead_ms) // window.pane_ms + 2
+
+
+def test_a_flood_of_far_apart_times_takes_the_memory_of_one_pane_however_many_items_there_are() -> None:
+    items = ItemCollection.parse(
+        "{collection: apps, mechanism: {kind: svim, epsilon: 1, k: 4}, items: {size: 100000}, window: {size: 60s}, "
+        "epochs: pipelined}"
+    )
+    layout, window, panes = kind_of(items).layout(items), items.window, 40
+    state = SourcePartition(items, layout, partition=0)
+    state.take_changes()
+    rows = np.zeros((1, row_width(layout.bits)), dtype=np.uint8)
+    records = [
+        wire.encode(
+            wire.Batch(
+                fingerprint=layout.fingerprint,
+                batch_id=place.to_bytes(16, "little"),
+                time_ms=NOW - (panes - place) * window.pane_ms,
+                rows=rows,
+            )
+        )
+        for place in range(panes)
+    ]
+    state.count(range(panes), [NOW] * panes, records)
+    (tally,) = layout.tallies().values()
+    assert tally.whole is not None
+    tracemalloc.start()
+    changes = state.take_changes()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert changes is not None
+    assert len(changes.records) == panes
+    assert most < 5 * tally.whole.nbytes
 
 
 def retired(*, end: int, checkpoint: Checkpoint | None = None) -> SourcePartition:

@@ -17,7 +17,7 @@ from tests.records.examples import TEXT
 
 
 def sums(reports: int) -> ReportSums:
-    return ReportSums(reports=reports, values=np.zeros(1, dtype=np.int64))
+    return ReportSums.of(reports=reports, values=np.zeros(1, dtype=np.int64))
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def found(*windows: int, reports_per_user: float, memory: float | None = None) -
         series=COLLECTION.series[0],
         window_ms=0,
         final=True,
-        windows=tuple((1.0, (ReportSums(reports=each, values=np.zeros(1, dtype=np.int64)),)) for each in windows),
+        windows=tuple((1.0, (ReportSums.of(reports=each, values=np.zeros(1, dtype=np.int64)),)) for each in windows),
         before=None,
     )
     window = Window(size_ms=60_000, reports_per_user=reports_per_user, memory=memory)
@@ -73,7 +73,7 @@ def test_users_who_report_once_in_each_remembered_window_are_not_counted_away() 
 
 
 def test_parts_are_added_up_window_by_window_and_a_window_without_reports_is_0() -> None:
-    parts = tuple(ReportSums(reports=2, values=np.array(values)) for values in ([1, 2, 3], [10, 20, 30]))
+    parts = tuple(ReportSums.of(reports=2, values=np.array(values)) for values in ([1, 2, 3], [10, 20, 30]))
     (series,) = sampled_of().series
     task: WindowTask[Any, Any] = WindowTask(
         series=series, window_ms=0, final=True, windows=((1.0, parts), (0.5, ())), before=None

@@ -83,7 +83,7 @@ def test_the_message_has_the_regions_as_they_were_told() -> None:
 
 def test_nobody_in_a_region_adds_nothing() -> None:
     collection = collection_of()
-    nobody = ReportSums(reports=0, values=np.zeros(collection.questions.counters, dtype=np.int64))
+    nobody = ReportSums.of(reports=0, values=np.zeros(collection.questions.counters, dtype=np.int64))
     counts = solved(collection, (1.0, nobody))
     assert (counts.reports, counts.regions, set(counts.raw)) == (0, (), {0.0})
     north = collection.table([(0, 1, 1)] * 50)

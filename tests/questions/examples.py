@@ -12,7 +12,7 @@ from stream_ldp.pipeline.window_task import WindowTask
 
 
 def sums_of(collection: Any, rows: NDArray[np.uint8]) -> ReportSums:
-    return ReportSums(reports=len(rows), values=collection.questions.sums(rows))
+    return ReportSums.of(reports=len(rows), values=collection.questions.sums(rows))
 
 
 def solved(

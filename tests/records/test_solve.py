@@ -233,7 +233,7 @@ def test_an_estimate_among_attributes_of_nobody_is_answered() -> None:
 
 def test_sums_of_reports_are_refused_and_not_left_out() -> None:
     collection = collection_with(MECHANISMS[0])
-    sums = ReportSums(reports=1, values=np.zeros(1, dtype=np.int64))
+    sums = ReportSums.of(reports=1, values=np.zeros(1, dtype=np.int64))
     task: WindowTask[EstimateSpec, Estimate] = WindowTask(
         series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (sums,)),), before=None
     )

@@ -87,7 +87,7 @@ async def test_an_epoch_continues_if_a_worker_dies_before_it_publishes_the_next_
         series=collection.series[0],
         window_ms=first.start_ms,
         final=True,
-        windows=((1.0, (ReportSums(reports=answer.reports, values=answer.sums),)),),
+        windows=((1.0, (ReportSums.of(reports=answer.reports, values=answer.sums),)),),
         before=None,
     )
     died = solve(collection, task)

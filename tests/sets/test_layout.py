@@ -208,7 +208,7 @@ def test_after_a_restart_every_report_is_counted_exactly_once() -> None:
     assert isinstance(partial.counts, ReportSums)
     oracle = GFIM.method.oracle(asked.inquiry)
     rows = np.concatenate([answers(GFIM, asked, SETS, seed=seed) for seed in range(3)])
-    assert partial.counts == ReportSums(reports=3 * len(SETS), values=oracle.sums(rows))
+    assert partial.counts == ReportSums.of(reports=3 * len(SETS), values=oracle.sums(rows))
 
 
 @pytest.mark.parametrize("options", ["set_size: 3, hash_bits: 1", "set_size: 3, hash_bits: 2", "set_size: 3"])

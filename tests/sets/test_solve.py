@@ -40,7 +40,7 @@ def task(*parts: Statistic, phase: int = 1, window_ms: int = 0) -> WindowTask[An
 def sums_of(sets: list[list[int]], *, seed: int) -> ReportSums:
     inquiry = COLLECTION.method.first()
     rows = respond(COLLECTION.method, inquiry, ItemSets.of(sets), entropy=SeededEntropy(seed))
-    return ReportSums(reports=len(rows), values=COLLECTION.method.oracle(inquiry).sums(rows))
+    return ReportSums.of(reports=len(rows), values=COLLECTION.method.oracle(inquiry).sums(rows))
 
 
 def test_the_parts_of_a_window_are_added_up_and_the_k_best_items_published_in_their_order() -> None:
@@ -65,7 +65,7 @@ def test_the_first_answer_says_how_large_sets_are_and_what_the_next_phase_pads_t
     method, inquiry = collection.method, collection.method.first()
     sets = [[1], [1, 2], [1, 2, 3, 4]] * 200
     rows = respond(method, inquiry, ItemSets.of(sets), entropy=SeededEntropy(1))
-    sums = ReportSums(reports=len(rows), values=method.oracle(inquiry).sums(rows))
+    sums = ReportSums.of(reports=len(rows), values=method.oracle(inquiry).sums(rows))
     asked: WindowTask[Any, Any] = WindowTask(
         series=collection.series[0], window_ms=0, final=True, windows=((1.0, (sums,)),), before=None
     )
@@ -101,7 +101,7 @@ def test_a_final_states_what_readers_of_the_epochs_finals_could_learn() -> None:
     for phase, count in zip(method.phases, reports, strict=True):
         inquiry = method.first() if before is None else before.next_inquiry
         assert inquiry is not None
-        sums = ReportSums(reports=count, values=method.oracle(inquiry).neutral_sums(count))
+        sums = ReportSums.of(reports=count, values=method.oracle(inquiry).neutral_sums(count))
         asked: WindowTask[Any, Any] = WindowTask(
             series=collection.series[phase.number - 1],
             window_ms=(phase.number - 1) * SIZE_MS,
@@ -125,7 +125,7 @@ def epoch_of(collection: ItemCollection, held: ItemSets) -> Iterator[Ranking]:
     inquiry: Any = method.first()
     for series in collection.series:
         rows = respond(method, inquiry, held, entropy=SeededEntropy(series.number))
-        sums = ReportSums(reports=len(rows), values=method.oracle(inquiry).sums(rows))
+        sums = ReportSums.of(reports=len(rows), values=method.oracle(inquiry).sums(rows))
         window_ms = (series.number - 1) * SIZE_MS
         before = solve(
             collection,
@@ -225,7 +225,7 @@ def epochs(collection: ItemCollection, *, seed: int, count: int = 8) -> list[Ran
             assert inquiry is not None
             number = 1_000 * seed + phases * epoch + phase
             rows = respond(method, inquiry, ItemSets.of(sets_of(1_000, number)), entropy=SeededEntropy(number))
-            sums = ReportSums(reports=len(rows), values=method.oracle(inquiry).sums(rows))
+            sums = ReportSums.of(reports=len(rows), values=method.oracle(inquiry).sums(rows))
             task: WindowTask[PhaseSeries, Ranking] = WindowTask(
                 series=collection.series[phase - 1],
                 window_ms=(phases * epoch + phase - 1) * SIZE_MS,

@@ -44,7 +44,8 @@ synthesis: {records: 100, seed: 5}
 def parts_of_views(sizes: Sequence[int]) -> list[Statistic]:
     """The sums of as many source partitions, each of so many users."""
     return [
-        ReportSums(reports=size, values=sums_of(CARE.questions, users(size, seed=size), seed=size)) for size in sizes
+        ReportSums.of(reports=size, values=sums_of(CARE.questions, users(size, seed=size), seed=size))
+        for size in sizes
     ]
 
 
@@ -130,7 +131,7 @@ def test_records_of_views_are_those_of_the_published_estimates_which_know_the_wi
     care = ViewsCollection.parse(f"{text}synthesis: {{records: 20000, seed: 5, method: tree}}\n")
     finals: list[Any] = []
     for start in range(6):
-        sums = ReportSums(reports=2_000, values=sums_of(care.questions, users(2_000, seed=start), seed=start))
+        sums = ReportSums.of(reports=2_000, values=sums_of(care.questions, users(2_000, seed=start), seed=start))
         task = replace(task_of(care, [sums], window_ms=10_000 * start), before=finals[-1] if finals else None)
         finals.append(solve(care, task))
     *_, before, final = finals

@@ -76,7 +76,7 @@ def task_of(
         series=series,
         window_ms=window_ms,
         final=True,
-        windows=((1.0, (ReportSums(reports=reports, values=values),)),),
+        windows=((1.0, (ReportSums.of(reports=reports, values=values),)),),
         before=None,
     )
 

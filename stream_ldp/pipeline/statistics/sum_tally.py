@@ -36,7 +36,7 @@ class SumTally(WholeTally):
         self._reports += len(rows)
 
     def _statistic(self) -> ReportSums:
-        return ReportSums(reports=self._reports, values=self._values.copy())
+        return ReportSums.of(reports=self._reports, values=self._values)
 
     def restore(self, segments: Mapping[int, Statistic]) -> None:
         """See `Tally.restore`."""

@@ -20,7 +20,7 @@ HEAD_BYTES = 17
 def sums(draw: st.DrawFn, *, parts: int = 1) -> list[ReportSums]:
     counters = draw(st.integers(0, 40))
     return [
-        ReportSums(
+        ReportSums.of(
             reports=draw(st.integers(0, 2**62)),
             values=np.array(draw(st.lists(VALUES, min_size=counters, max_size=counters)), dtype=np.int64) // parts,
         )
@@ -29,7 +29,7 @@ def sums(draw: st.DrawFn, *, parts: int = 1) -> list[ReportSums]:
 
 
 def of(*values: int, reports: int = 1) -> ReportSums:
-    return ReportSums(reports=reports, values=np.array(values, dtype=np.int64))
+    return ReportSums.of(reports=reports, values=np.array(values, dtype=np.int64))
 
 
 @given(sums(parts=3))
@@ -96,5 +96,22 @@ def test_surplus_bytes_are_refused(surplus: int) -> None:
 
 def test_the_sums_of_the_largest_domain_fit_a_record() -> None:
     """This holds for up to two billion reports, even if all of them drew the same row."""
-    full = ReportSums(reports=2**31 - 1, values=np.full(2 * 2**20, 2**31 - 1, dtype=np.int64))
+    full = ReportSums.of(reports=2**31 - 1, values=np.full(2 * 2**20, 2**31 - 1, dtype=np.int64))
     assert len(full.to_bytes()) < MAX_RECORD_BYTES
+
+
+def test_few_sums_of_a_large_domain_take_little_memory_also_once_they_are_read() -> None:
+    values = np.zeros(2**20, dtype=np.int64)
+    values[[7, 2**19]] = 1, -3
+    few = ReportSums.of(reports=2, values=values)
+    for each in (few, ReportSums.from_bytes(few.to_bytes())):
+        assert each.nbytes == 10
+        assert np.array_equal(each.values, values)
+
+
+@pytest.mark.parametrize("places", [[3, 2], [2, 2], [2, 40]])
+def test_places_that_no_writer_gives_are_refused(places: list[int]) -> None:
+    data = bytearray(of(0, 0, 5, 6, *[0] * 36).to_bytes())
+    data[HEAD_BYTES : HEAD_BYTES + 8] = struct.pack("<2I", *places)
+    with pytest.raises(ValueError, match="do not ascend"):
+        ReportSums.from_bytes(bytes(data))

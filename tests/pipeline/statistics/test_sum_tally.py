@@ -11,7 +11,7 @@ from stream_ldp.pipeline.statistics import ReportSums, Statistic, SumTally, send
 
 
 def of(*values: int, reports: int = 1) -> ReportSums:
-    return ReportSums(reports=reports, values=np.array(values, dtype=np.int64))
+    return ReportSums.of(reports=reports, values=np.array(values, dtype=np.int64))
 
 
 @given(cut=st.integers(1, 60))
@@ -21,7 +21,7 @@ def test_a_tally_that_is_restored_goes_on_as_the_one_that_was_sent(cut: int) -> 
     first.update(rows[:cut])
     second.restore(first.take_changed(closing=True))
     second.update(rows[cut:])
-    assert second.take_changed(closing=False)[0] == ReportSums(reports=60, values=oracle.sums(rows))
+    assert second.take_changed(closing=False)[0] == ReportSums.of(reports=60, values=oracle.sums(rows))
     for wrong in ({}, {1: of(1)}, {0: of(1)}):
         with pytest.raises(ValueError, match="not the sums of this oracle"):
             SumTally(oracle).restore(wrong)
@@ -45,14 +45,14 @@ def test_a_tally_does_not_depend_on_how_its_reports_were_batched(cuts: list[tupl
             tally.update(rows[first:end])
             first = end
             if taken and (sent := tally.take_changed(closing=False)):
-                assert sent[0] == ReportSums(reports=end, values=oracle.sums(rows[:end]))
+                assert sent[0] == ReportSums.of(reports=end, values=oracle.sums(rows[:end]))
                 assert end > last.reports
                 last = sent[0]
             elif taken:
                 assert end == last.reports or (not small and end < 1.1 * last.reports)
         tally.update(rows[first:])
         closing = tally.take_changed(closing=True)
-        assert closing.get(0, last) == ReportSums(reports=60, values=oracle.sums(rows))
+        assert closing.get(0, last) == ReportSums.of(reports=60, values=oracle.sums(rows))
         assert tally.take_changed(closing=True) == {}
 
 
@@ -76,7 +76,7 @@ def test_sums_do_not_change_after_they_are_taken() -> None:
     tally.update(rows[:10])
     taken = tally.take_changed(closing=False)[0]
     tally.update(rows[10:])
-    assert taken == ReportSums(reports=10, values=oracle.sums(rows[:10]))
+    assert taken == ReportSums.of(reports=10, values=oracle.sums(rows[:10]))
 
 
 def test_the_load_of_a_pane_is_about_what_is_sent() -> None:

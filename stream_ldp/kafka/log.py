@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from aiokafka import ConsumerRecord
 
     from stream_ldp.kafka.settings import Settings
+
+log = logging.getLogger(__name__)
 
 #: A final answer is written in a transaction: of one that was not completed, another worker has written the final.
 #: Reports count as soon as they are on the log: a client's open transaction would hold up those of all others.
@@ -151,11 +154,28 @@ class LogReader:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    async def seek(self, offset: int) -> None:
-        """Read on at an offset, or from the oldest record on if the log does not reach from there."""
+    async def seek(self, offset: int, *, read_to: int = 0) -> bool:
+        """Read on at an offset, or from the oldest record on if the log does not reach from there.
+
+        read_to: offset up to which it has been read, if that is later.
+
+        Returns:
+            Whether it has kept all that was read; if it has lost some, that is logged.
+        """
+        read_to = max(offset, read_to)
         beginnings = await self._consumer.beginning_offsets([self._partition])
-        beginning = beginnings[self._partition]
-        self._consumer.seek(self._partition, offset if beginning <= offset <= await self.end() else beginning)
+        beginning, end = beginnings[self._partition], await self.end()
+        if read_to > end:
+            end = await self.end()  # Asked again: no checksum covers an answer.
+        if read_to > end:
+            log.error(
+                "%s partition %d ends at offset %d, and was read up to %d: it was made again, or brokers have lost "
+                "its end (a power failure, or an unclean election?); what was there is not written again; to compute "
+                "finals from the reports, run stream-ldp replay",
+                *(self._partition.topic, self._partition.partition, end, read_to),
+            )
+        self._consumer.seek(self._partition, offset if beginning <= offset <= end else beginning)
+        return read_to <= end
 
     async def end(self) -> int:
         """Return the offset of the record that is written next."""

@@ -20,6 +20,8 @@ class ClosedSoFar:
     def __init__(self) -> None:
         self._times_ms: dict[int, int] = {}
         self._generations: dict[int, int] = {}
+        # Partition and id of the topic of each that has been counted.
+        self._counted: set[tuple[int, str]] = set()
         # The least number of partitions that any watermark's topic had: that of the first topic with watermarks.
         self._partitions: int | None = None
 
@@ -32,6 +34,7 @@ class ClosedSoFar:
         if record.time_ms is None:
             return
         self._times_ms[partition] = max(record.time_ms, self._times_ms.get(partition, record.time_ms))
+        self._counted.add((partition, record.topic.id))
         # Without a topic, it is not known how many others were waited for.
         number = record.topic.partitions or partition + 1
         self._partitions = number if self._partitions is None else min(number, self._partitions)
@@ -39,6 +42,10 @@ class ClosedSoFar:
     def generation(self, partition: int) -> int:
         """Return the latest generation of a partition; 0 if it has none."""
         return self._generations.get(partition, 0)
+
+    def has_counted(self, partition: int, *, topic_id: str) -> bool:
+        """Decide whether a partition of the topic with this id has been counted."""
+        return (partition, topic_id) in self._counted
 
     def watermark_ms(self, partition: int) -> int | None:
         """Return the event time, in milliseconds, before which a partition must not count any more.

@@ -23,16 +23,22 @@ class MergeCheckpoint:
     forgotten_before_ms: start of the first pane that an undecided or later window needs; event time in milliseconds.
         Of earlier panes some partials may come after `partials` and others before.
     regions: names of the regions that it waits for; a single empty one where there are none.
+    answers_end: offset behind the last of these finals; a topic that ends before has lost some.
     """
 
     answers: int
     partials: int
     forgotten_before_ms: int
     regions: tuple[str, ...] = ("",)
+    answers_end: int = 0
 
     def metadata(self, collection: Collection) -> str:
         """Encode what the offsets do not say as the metadata of a commit."""
-        fields = {"forgotten_before_ms": self.forgotten_before_ms, "collection": file_digest(collection)}
+        fields = {
+            "forgotten_before_ms": self.forgotten_before_ms,
+            "answers_end": self.answers_end,
+            "collection": file_digest(collection),
+        }
         return json.dumps(fields if self.regions == ("",) else {**fields, "regions": self.regions})
 
     @classmethod
@@ -54,12 +60,17 @@ class MergeCheckpoint:
             if fields["collection"] != file_digest(collection) or fields.get("regions", [""]) != list(regions):
                 return None
             forgotten_before_ms = operator.index(fields["forgotten_before_ms"])
+            answers_end = operator.index(fields["answers_end"])
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
         if not FIRST_MS <= forgotten_before_ms <= LAST_MS:
             return None
         return cls(
-            answers=answers, partials=partials, forgotten_before_ms=forgotten_before_ms, regions=tuple(regions)
+            answers=answers,
+            partials=partials,
+            forgotten_before_ms=forgotten_before_ms,
+            regions=tuple(regions),
+            answers_end=answers_end,
         )
 
 

@@ -137,8 +137,10 @@ class Merge:
         if self._forgotten_before is None:
             return None
         held = (held.offset for of in self._panes.values() for sources in of.values() for held in sources.values())
+        finals = list(self._finals.offsets(self._series))
         return MergeCheckpoint(
-            answers=min(self._finals.offsets(self._series), default=0),
+            answers=min(finals, default=0),
+            answers_end=max(finals, default=-1) + 1,
             partials=min(chain(held, self._watermarks.offsets), default=0),
             forgotten_before_ms=self._forgotten_before,
             regions=self._watermarks.names,
@@ -273,6 +275,12 @@ class Merge:
     def skip(self, series: str, end_ms: int) -> None:
         """Take note that there is a final answer to the window with this end, although it cannot be read."""
         self._undecided.decide(series, end_ms)
+
+    def skip_forgotten(self) -> None:
+        """Take note that finals may be lost: of the windows that it has forgotten, none was silent without one."""
+        if self._forgotten_before is not None:
+            for series in self._series:
+                self._undecided.decide(series.name, self._forgotten_before + self.collection.window.size_ms - 1)
 
     def holds(self, window_ms: int) -> bool:
         """Decide whether all that the answer to a window depends on is held, if it has come; see `forget`."""

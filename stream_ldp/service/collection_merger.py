@@ -310,7 +310,7 @@ class CollectionMerger:
         begin = await last_merge(self._cluster, self._settings, self._collection)
         if begin is not None:
             self.merge.resume(begin)
-            self._finals.begin(begin.answers)
+            self._finals.begin(begin.answers, read_to=begin.answers_end)
         await self._finals.read()
         number = 0
         async for entry in partials_log(name, settings=self._settings, begin=0 if begin is None else begin.partials):

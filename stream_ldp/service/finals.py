@@ -47,9 +47,9 @@ class Finals:
         self._provisional_topic = settings.topic_names.provisional(merge.collection.name)
         self._outage_seconds = settings.outage_seconds
 
-    def begin(self, offset: int) -> None:
+    def begin(self, offset: int, *, read_to: int) -> None:
         """Read from this offset on, before which there is nothing that the merge needs."""
-        self._answers.position = offset
+        self._answers.begin(offset, read_to=read_to)
 
     async def read(self) -> None:
         """Take note of the final answers that have come on the log.

@@ -277,6 +277,17 @@ class Ownership:
         generation = self._now_ms()
         joining = [each.partition for each in new if each not in commits]
         closed = await self._joining.join(joining, topic=topic, generation=generation) if joining else None
+        self._note_commits(
+            [each.partition for each in new if each in commits and not commits[each].generation],
+            "begin where an operator, or something else than a worker, has put them: what was not counted before "
+            "that is in no window",
+        )
+        self._note_commits(
+            [each for each in joining if closed is not None and closed.has_counted(each, topic_id=topic.id)],
+            "were counted before, and have no commit any more (was the group deleted, or without members for the "
+            "brokers' offsets.retention.minutes?): reports of windows that had closed are refused as late, also "
+            "those that are in their finals",
+        )
         self._identity = topic
         # Not before: a question that fails is asked again, and then a partition still comes back as it was.
         given_up, self._given_up = self._given_up, {}
@@ -583,6 +594,15 @@ class Ownership:
                 "partitions": [partition.partition],
             },
         )
+
+    def _note_commits(self, partitions: Sequence[int], what: str) -> None:
+        if partitions:
+            numbers = ", ".join(map(str, partitions))
+            log.warning(
+                "%s: partitions %s of %s %s",
+                *(self._collection.name, numbers, self._topic, what),
+                extra={"collection": self._collection.name, "topic": self._topic, "partitions": partitions},
+            )
 
     def _note_lost(self, partition: TopicPartition, expected: int, beginning: int) -> None:
         what = (

@@ -38,20 +38,26 @@ class AnswersLog:
     def __init__(self, merge: Merge, quarantine: Quarantine, *, settings: Settings) -> None:
         """Begin with the oldest record."""
         self.position = 0
+        self._read_to = 0
         self._merge = merge
         self._quarantine = quarantine
         self._settings = settings
         merge.expect(kind_of(merge.collection).layout(merge.collection))
 
+    def begin(self, offset: int, *, read_to: int) -> None:
+        """Begin at an offset, of a topic that had been read to a later one."""
+        self.position, self._read_to = offset, read_to
+
     async def read(self) -> AsyncIterator[Unread]:
         """Read on to the end; yield what cannot be read."""
         topic = self._settings.topic_names.answers(self._merge.collection)
         async with LogReader(topic, settings=self._settings) as reader:
-            await reader.seek(self.position)
+            if not await reader.seek(self.position, read_to=self._read_to):
+                self._merge.skip_forgotten()
             async for record in reader.read_to_end():
                 if (unread := self._take(record)) is not None:
                     yield unread
-            self.position = await reader.position()
+            self.position, self._read_to = await reader.position(), 0
 
     def _take(self, record: ConsumerRecord) -> Unread | None:
         """Take note of a record; return it if it cannot be read."""

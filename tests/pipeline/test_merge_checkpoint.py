@@ -5,7 +5,7 @@ import pytest
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from tests.pipeline.test_merging import REMEMBERING, SURVEY
 
-CHECKPOINT = MergeCheckpoint(answers=3, partials=70, forgotten_before_ms=60_000)
+CHECKPOINT = MergeCheckpoint(answers=3, answers_end=5, partials=70, forgotten_before_ms=60_000)
 
 
 def test_a_checkpoint_comes_back_from_its_commit() -> None:

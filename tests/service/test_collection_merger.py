@@ -356,6 +356,35 @@ async def test_a_restart_reads_as_much_after_fifty_windows_as_after_ten(
     assert few == many < 10
 
 
+async def test_windows_whose_finals_the_brokers_have_lost_are_not_said_to_be_silent(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Their reports are forgotten, so nothing else shows that there were any."""
+    monkeypatch.setattr(collection_merger, "COMMIT_SECONDS", 0.0)
+    first, published = installation.merger(), installation.published
+    await first.take_over(set(range(64)))
+    await rebuilt(first)
+    for number in range(4):
+        await installation.window(number, first)
+        await asyncio.wait_for(published.finals_of(SMALL, number=number + 1), SOON)
+    async with asyncio.timeout(SOON):
+        while (found := first._owned["small"].committed) is None or found.answers_end < 4:
+            await asyncio.sleep(0)
+    await first.on_stop()
+    topic = Settings.load().topic_names.answers(SMALL)
+    del installation.broker._logs[topic][3:]
+    second = installation.merger()
+    await second.take_over(set(range(64)))
+    await rebuilt(second)
+    for number in (4, 6):
+        await installation.window(number, second)
+    assert await asyncio.wait_for(published.finals_of(SMALL, number=7), SOON) == [1, 2, 3, 4, 5, 0, 7]
+    await second.on_stop()
+    assert (
+        caplog.text.count(f"{topic} partition 0 ends at offset 3, and was read up to 4: it was made again, or") == 1
+    )
+
+
 def counted(collection: JointCollection, *, reports: int, pane_ms: int) -> list[partials.Partial]:
     """All partials of a pane: those of the estimates, and of the whole reports."""
     rows = np.random.default_rng(pane_ms).integers(2, size=(reports, collection.bits), dtype=np.uint8)

@@ -577,3 +577,27 @@ async def test_nothing_is_taken_over_of_a_collection_that_has_been_registered_an
     current = True
     await ownership.take_over()
     assert list(ownership.partitions) == memory.all
+
+
+async def test_a_position_that_no_worker_has_committed_is_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = memory_with_commit()
+    memory.commits[memory.all[0]] = OffsetAndMetadata(4, "")
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    assert ownership.partitions[memory.all[0]].state.position == 4
+    assert f"partitions 0 of {memory.topic} begin where an operator, or something else" in caplog.text
+
+
+async def test_a_commit_that_is_missing_is_named_unless_the_topic_is_a_new_one(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = MemoryKafka()
+    others_closed(memory, START_MS + 7, partitions=1)
+    memory.topics[memory.topic] = ("b2", 1)
+    await (await joined(memory, monkeypatch)).take_over()
+    assert "have no commit any more" not in caplog.text
+    memory.topics[memory.topic] = ("a1", 1)
+    await (await joined(memory, monkeypatch)).take_over()
+    assert f"survey: partitions 0 of {memory.topic} were counted before, and have no commit any more" in caplog.text

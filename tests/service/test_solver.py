@@ -134,6 +134,7 @@ async def test_a_solve_that_gets_no_thread_leaves_its_place_to_the_next(
         raise RuntimeError("can't start new thread")
 
     solver = Solver(metrics=metrics.solve, places=1)
+    solver._seconds["small", "bathing-mobility"] = 3_600.0  # the last lane, which no solve leaves
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", full)
         with pytest.raises(RuntimeError, match="can't start new thread"):

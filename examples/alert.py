@@ -3,7 +3,7 @@
 python alert.py | mail -s "care survey" operator@example.org
 """
 
-from stream_ldp import Estimate, Settings, SyncSubscriber
+from stream_ldp import Estimate, Settings, Subscriber, SyncSubscriber
 
 VALUE, LIMIT = "full", 0.3
 
@@ -20,7 +20,8 @@ def above(estimate: Estimate) -> str | None:
 
 
 def main() -> None:
-    with SyncSubscriber("care-survey", Estimate, settings=Settings.load(), finals_only=True) as estimates:
+    answers = Subscriber("care-survey", Estimate, settings=Settings.load(), finals_only=True)
+    with SyncSubscriber(answers) as estimates:
         for estimate in estimates:
             if alert := above(estimate):
                 print(alert, flush=True)

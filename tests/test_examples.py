@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from aiohttp import web
 from confluent_kafka import Producer
 
-from stream_ldp import load_collection
+from stream_ldp import Reporter, Subscriber, SyncReporter, load_collection
 from stream_ldp.client.reporter import now_ms
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
@@ -107,6 +108,18 @@ def test_the_alert_names_a_share_whose_interval_is_above_the_limit() -> None:
     assert re.search(r"38\.6% to 41\.4% need full help, more than 30%", above(high) or "")
     unsure = high.model_copy(update={"standard_error": tuple((0.05,) * 3 for _ in range(2)), "effects": None})
     assert above(unsure) is None
+
+
+def test_the_alert_prints_a_line_for_a_window_above_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    survey = load_collection(EXAMPLES / "survey.yaml")
+    main = runpy.run_path(str(EXAMPLES / "alert.py"))["main"]
+    main.__globals__["Subscriber"] = partial(Subscriber, from_beginning=True, follow=False)
+    with kafka_in_memory(survey) as kafka:
+        with SyncReporter(Reporter(survey, settings=kafka.settings, clock=kafka.clock)) as reporter:
+            reporter.report_many([{"bathing": "yes", "mobility": "full"}] * 2_000, secrets=None)
+        kafka.close_windows()
+        main()
+    assert capsys.readouterr().out.endswith("need full help, more than 30%\n")
 
 
 def test_another_library_reads_final_answers(capsys: pytest.CaptureFixture[str]) -> None:

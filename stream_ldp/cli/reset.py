@@ -151,9 +151,9 @@ async def topics(file: CollectionFile, *, yes: Yes = False, settings: Settings) 
     (partials,) = (spec for spec in specs if spec.name == settings.topic_names.partials)
     days = int(partials.config["retention.ms"]) / DAY_MS
     echo(
-        f"stays: its name in {settings.topic_names.collections}, whose meaning is permanent,\n"
-        f"and its partial counts in {settings.topic_names.partials}, for {days:g} days,\n"
-        "from which a worker of this name would answer windows again: give a new collection a new name"
+        f"stays: its name in {settings.topic_names.collections}, whose meaning is permanent",
+        f"stays: its partial counts in {settings.topic_names.partials}, for {days:g} days, from which a worker of "
+        "this name would answer windows again: give a new collection a new name",
     )
     if not yes:
         _tell_dry()

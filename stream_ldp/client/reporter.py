@@ -18,6 +18,7 @@ from stream_ldp.collection import Collection
 from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger import TurnTaken
 from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import DEFAULT_BUDGET
 from stream_ldp.mechanisms import OSEntropy
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Reporter:
                 f"{collection.name} asks in rounds, and only a ledger remembers which have had a report: "
                 "Reporter(..., ledger=ledger), with the secret and the ledger of load_or_create_user"
             )
-        ledger = _ledger_of(secret, ledger)
+        ledger = _ledger_of(secret, ledger, simulated=entropy is not None)
         self._entropy = entropy or OSEntropy()
         self._uncounted = entropy is None
         self._clock = clock
@@ -520,12 +521,18 @@ class Reporter:
         self._start_timer()
 
 
-def _ledger_of(secret: bytes | None, ledger: PrivacyLedger | None) -> PrivacyLedger | None:
+def _ledger_of(secret: bytes | None, ledger: PrivacyLedger | None, *, simulated: bool) -> PrivacyLedger | None:
     if secret is None:
         if ledger is not None:
             raise ValueError("a ledger counts what is reported with one user's secret: give both")
         return None
     if ledger is None:
+        if not simulated:
+            log.warning(
+                "the ledger is in memory alone, so each start of the program begins with a new budget of %g nats: "
+                "give `ledger`, as load_or_create_user returns it with the secret",
+                DEFAULT_BUDGET,
+            )
         return PrivacyLedger.in_memory(secret=secret)
     if not ledger.is_of(secret):
         raise ValueError("the ledger is of a user with another secret: give the two that belong together")

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -88,6 +89,11 @@ def labels_of_bins(edges: Sequence[float]) -> list[str]:
         f"{']' if place == len(edges) - 2 and math.isfinite(edges[-1]) else ')'}"
         for place in range(len(edges) - 1)
     ]
+
+
+def is_bin(value: str) -> bool:
+    """Return whether a value is the name of a bin, as `labels_of_bins` writes it."""
+    return re.fullmatch(r"[\[(][^,]+,[^,]+[)\]]", value) is not None
 
 
 def clipped(number: float, *, least: float, largest: float, clip: bool, attribute: str) -> float:

@@ -286,7 +286,8 @@ class Settings(BaseSettings):
         """Order the sources: flags, the environment, then the file that either of them names."""
         path = init_settings().get("config") or env_settings().get("config")
         unknown = InitSettingsSource(settings_cls, unknown_variables(settings_cls.model_fields))
-        return init_settings, env_settings, unknown, InitSettingsSource(settings_cls, settings_of_file(path))
+        of_file = settings_of_file(path, settings_cls.model_fields)
+        return init_settings, env_settings, unknown, InitSettingsSource(settings_cls, of_file)
 
     @field_validator(
         "config",
@@ -446,7 +447,7 @@ class Settings(BaseSettings):
         if self.tls_cert_file is not None and self.tls_key_file is None:
             files.append("tls_cert_file")
         if self.config is not None and not self.model_fields_set.isdisjoint(SECRETS):
-            given = settings_of_file(self.config)
+            given = settings_of_file(self.config, type(self).model_fields)
             files += ["config"] if not given.keys().isdisjoint(SECRETS) else []
         for name in files:
             if problem := shared_secret(getattr(self, name)):

@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,10 @@ def shared_secret(path: Path) -> str:
     return f"{path} holds a secret that everybody may read: chmod o= {path} (in Kubernetes, defaultMode: 0440)"
 
 
-def settings_of_file(path: str | Path | None) -> dict[str, Any]:
+def settings_of_file(path: str | Path | None, known: Container[str]) -> dict[str, Any]:
     """Read the settings in a YAML file; none if there is no such file, which validation reports.
+
+    A name that is none of those known stands behind the path, so that its refusal names the file.
 
     Raises:
         SettingsError: the file cannot be read, or holds no settings.
@@ -74,7 +76,7 @@ def settings_of_file(path: str | Path | None) -> dict[str, Any]:
         raise SettingsError(f"{path} holds no settings: expected lines such as `brokers: 127.0.0.1:9092`")
     if "collection" in document:
         raise SettingsError(f"{path} is a collection file, where one of settings is expected, such as `brokers: ...`")
-    return document
+    return {name if name in known else f"{path}: {name}": value for name, value in document.items()}
 
 
 def _about(error: Exception) -> str:
@@ -124,6 +126,6 @@ def _explanation(problem: Mapping[str, Any], settings: Mapping[str, object]) -> 
     name = str(problem["loc"][0])
     if problem["type"] == "extra_forbidden":
         # Compared without the prefix, which all have in common and which would make all of them alike.
-        meant = name.lower().removeprefix(ENVIRONMENT_PREFIX.lower())
+        meant = name.rpartition(": ")[2].lower().removeprefix(ENVIRONMENT_PREFIX.lower())
         return f"{name}: there is no setting {meant!r}{suggestion(meant, settings)}"
     return f"{name} ({flag(name)}, {variable(name)}): {message}"

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection.labels import Labels, labels_of
 from stream_ldp.collection.located import suggestion
+from stream_ldp.collection.values import is_bin
 from stream_ldp.digits import apart
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate, columns
@@ -88,7 +89,8 @@ class Frequencies(MessagePart):
         """Iterate over the frequencies, and that of all other values."""
         learnt = columns(self.learnt, numbers=len(self.values))
         cells = zip(self.values, self.projected, self.standard_error, self.raw, learnt, strict=True)
-        for value, projected, error, raw, more in cells:
+        in_order = any(map(is_bin, self.values))
+        for place, (value, projected, error, raw, more) in enumerate(cells):
             yield Cell(
                 labels=_labels("frequency", value),
                 estimate=projected,
@@ -97,6 +99,7 @@ class Frequencies(MessagePart):
                 others=more,
                 names=(value,),
                 group=attribute,
+                place=place if in_order else None,
             )
         if self.others is not None:
             yield Cell(labels=_labels("others"), estimate=self.others, standard_error=None)
@@ -324,7 +327,7 @@ class Numbers(MessagePart):
         )
         if self.distribution is None:
             return
-        for each in self.quantiles:
+        for place, each in enumerate(self.quantiles):
             name = f"quantile {each.share:g}"
             yield Cell(
                 labels=_labels("quantile", f"{each.share:g}"),
@@ -334,10 +337,11 @@ class Numbers(MessagePart):
                 ends=partial(self.distribution.curve.quantile_interval, each.share),
                 names=(name,),
                 group=f"quantiles of {attribute}",
+                place=place,
             )
         numbers, shares, of_shares = zip(*self.distribution.by_number(), strict=True)
         for text, part, error in zip(apart(numbers), shares, of_shares, strict=True):
-            yield Cell(labels=_labels("probability", text), estimate=part, standard_error=error)
+            yield Cell(labels=_labels("share", text), estimate=part, standard_error=error)
 
     def labelled(self, labels: Labels, attribute: str) -> Self:  # noqa: ARG002
         """Return it as it is: numbers have no labels."""

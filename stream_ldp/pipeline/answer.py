@@ -413,9 +413,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def moment(time_ms: int) -> str:
-    """Write an event time in ISO 8601, UTC."""
+    """Write an event time in ISO 8601, UTC; in milliseconds if no calendar has it, such as 2^63 - 1."""
     # Not from a float64 of seconds, which has no more milliseconds in the year 9999.
-    time = _EPOCH + timedelta(milliseconds=time_ms)
+    try:
+        time = _EPOCH + timedelta(milliseconds=time_ms)
+    except OverflowError:
+        return f"{time_ms} ms"
     return time.isoformat(timespec="milliseconds" if time_ms % 1000 else "seconds").replace("+00:00", "Z")
 
 

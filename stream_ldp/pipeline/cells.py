@@ -34,6 +34,7 @@ class Cell:
     others: more numbers about the same, by the names of their columns.
     names: what it is about, as a display writes it; none for a number that a table has and a display leaves out.
     group: what all cells that a display shows together are about; empty where that is the whole answer.
+    place: its place in a group that has an order of its own, such as the bins of a number; None in any other group.
     """
 
     labels: Mapping[str, str | int]
@@ -46,6 +47,7 @@ class Cell:
     others: Mapping[str, Any] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     group: str = ""
+    place: int | None = None
 
     @property
     def key(self) -> CellKey:

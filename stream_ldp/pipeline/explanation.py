@@ -31,25 +31,33 @@ def _what(answer: Answer) -> str:
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
         groups.setdefault(cell.group, []).append(cell)
-    clauses = [_largest(group, of, headings) for group, of in list(groups.items())[:_MOST_GROUPS]]
+    clauses = [_about(group, of, headings) for group, of in list(groups.items())[:_MOST_GROUPS]]
     more = f"; `query` has {quantity(len(groups) - len(clauses), 'more group')}" if len(groups) > len(clauses) else ""
     cut_off = [part.region for part in answer.sources or () if part.state is RegionState.CUT_OFF]
     without = f" (not all of {' and '.join(cut_off)}, cut off at the time)" if cut_off else ""
     return f"By {reports}{without}, {'; '.join(clauses)}{more}."
 
 
-def _largest(group: str, cells: Sequence[Cell], headings: Sequence[str]) -> str:
-    """Name the largest number of a group: those of other groups may be in another unit."""
-    most = max(cells, key=lambda cell: cell.estimate)
+def _about(group: str, cells: Sequence[Cell], headings: Sequence[str]) -> str:
+    """Name the largest number of a group: those of other groups may be in another unit. Of quantiles, name all."""
+    whose = f"{group}: " if group else ""
     # A group says what its cells are about; without one, the headings of their columns do.
     headings = ("",) * len(headings) if group else headings
-    about = ", ".join(f"{heading} {name}".strip() for heading, name in zip(headings, most.names, strict=False))
-    ends = most.interval()
-    between = "" if ends is None else f", between {_number(ends[0], most)} and {_number(ends[1], most)}"
-    number = f"about {_number(most.estimate, most)}{between}"
-    if len(cells) == 1:
-        return f"{f'{group}: ' if group else ''}{about} is {number}"
-    return f"the largest number{f' of {group}' if group else ''} is {about}: {number}"
+    if len(cells) == 1 or cells[0].labels.get("quantity") == "quantile":
+        return whose + ", and ".join(f"{_name(cell, headings)} is {_spread(cell)}" for cell in cells)
+    most = max(cells, key=lambda cell: cell.estimate)
+    what = "share" if most.range == (0.0, 1.0) else "number"
+    return f"{whose}the largest {what} is that of {_name(most, headings)}: {_spread(most)}"
+
+
+def _name(cell: Cell, headings: Sequence[str]) -> str:
+    return ", ".join(f"{heading} {name}".strip() for heading, name in zip(headings, cell.names, strict=False))
+
+
+def _spread(cell: Cell) -> str:
+    ends = cell.interval()
+    between = "" if ends is None else f", between {_number(ends[0], cell)} and {_number(ends[1], cell)}"
+    return f"about {_number(cell.estimate, cell)}{between}"
 
 
 def _how_sure(answer: Answer) -> str:

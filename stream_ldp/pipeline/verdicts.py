@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.windows import closes_at, pane_of
 
@@ -131,5 +132,5 @@ def rejections(
         ),
     ):
         for place in np.flatnonzero(verdicts == verdict):
-            named = rule.format(limits=limits(int(place)))
-            yield int(decoded.accepted[place]), Rejected(reason, f"event time {decoded.time_ms[place]} ms: {named}")
+            named, time_ms = rule.format(limits=limits(int(place))), int(decoded.time_ms[place])
+            yield int(decoded.accepted[place]), Rejected(reason, f"event time {moment(time_ms)}: {named}")

@@ -270,8 +270,8 @@ def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
         else:
             yield Diagnosis(
                 level=Severity.OK,
-                what=f"{quantity(group.members, 'member')} of group {name} count {collection.name}, and have not "
-                f"committed {quantity(group.behind, 'record')} yet",
+                what=f"group {name}, of {quantity(group.members, 'member')}, counts {collection.name}; "
+                f"still to be committed: {quantity(group.behind, 'record')}",
             )
     for name in facts.strangers:
         yield Diagnosis(

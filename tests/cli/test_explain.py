@@ -18,7 +18,7 @@ def test_the_last_final_is_explained(command_line: Callable[..., Result]) -> Non
     assert done.exit_code == 0, done.output
     head, what, *_ = done.stdout.splitlines()
     assert head == "care-survey, bathing-mobility, 1970-01-01T00:02:00Z/1970-01-01T00:03:00Z"
-    assert "the largest number is bathing no, mobility full" in what
+    assert "the largest share is that of bathing no, mobility full" in what
 
 
 def test_the_question_of_a_file_is_said_before_its_answer(

@@ -105,6 +105,7 @@ def test_the_topics_of_a_collection_go_with_its_groups_and_what_stays_is_reporte
     done = run(settings, "reset", "topics", care_file, "--yes")
     assert done.exit_code == 0, done.output
     assert f"stays: its name in {settings.topic_names.collections}" in done.stdout
+    assert "\\n" not in done.stdout
     # What the controller has deleted, a broker forgets a moment later.
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:

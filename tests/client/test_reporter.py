@@ -370,6 +370,19 @@ async def test_if_another_connection_fails_as_it_closes_the_producer_is_closed_t
     assert broker.stopped == ["producer"]
 
 
+async def test_a_user_without_a_kept_ledger_is_warned_of_a_budget_that_begins_anew(
+    broker: FakeBroker, own_log: pytest.LogCaptureFixture
+) -> None:
+    def of_a_user(**options: Any) -> str:
+        own_log.clear()
+        Reporter(PERMANENT_ONLY, settings=Settings(), secret=bytes(32), **options)
+        return own_log.text
+
+    assert "begins with a new budget of 4 nats: give `ledger`" in of_a_user()
+    assert of_a_user(ledger=PrivacyLedger.in_memory(secret=bytes(32))) == ""
+    assert of_a_user(entropy=SeededEntropy(7)) == ""
+
+
 async def test_untracked_budgets_are_warned_about_once_unless_users_are_simulated(
     broker: FakeBroker, own_log: pytest.LogCaptureFixture
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.collection.values import MissingValue, bin_of, encode_value, index_of, labels_of_bins, text_of
+from stream_ldp.collection.values import MissingValue, bin_of, encode_value, index_of, is_bin, labels_of_bins, text_of
 from stream_ldp.errors import DataError
 from stream_ldp.records.collection import JointCollection
 
@@ -143,3 +143,8 @@ def test_a_number_of_too_many_digits_is_refused() -> None:
 def test_a_long_list_of_values_is_cut_in_messages() -> None:
     with pytest.raises(DataError, match=r"not one of 0, 1, .*, 19 and 980 others$"):
         index_of("secret", [str(value) for value in range(1_000)], attribute="a")
+
+
+def test_bins_are_recognised_by_their_names() -> None:
+    assert all(map(is_bin, labels_of_bins([-math.inf, -0.5, 1e9, math.inf])))
+    assert not any(map(is_bin, ["", "unknown", "[0]", "(a)", "0,18", "[a,b,c]"]))

@@ -53,11 +53,11 @@ def test_variables_that_are_no_mistakes_are_passed_over(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("admin_prot: 1", "admin_prot: there is no setting 'admin_prot'; did you mean 'admin_port'?"),
+        ("admin_prot: 1", "/settings.yaml: admin_prot: there is no setting 'admin_prot'; did you mean 'admin_port'?"),
         ("brokers: [", "is not YAML"),
         ("- brokers", "holds no settings"),
         ("collection: care\nmechanism: {kind: k-rr}\n", "is a collection file, where one of settings is expected"),
-        ("7: 8", "7: there is no setting '7'; known are config, brokers"),
+        ("7: 8", "/settings.yaml: 7: there is no setting '7'; known are config, brokers"),
     ],
 )
 def test_a_mistake_in_the_file_is_explained(text: str, message: str, file: Path) -> None:

@@ -621,7 +621,7 @@ async def test_an_answer_says_what_is_known_in_a_sentence_and_leads_to_itself_an
             server.show(of_minute(minute))
         await page.goto(server.url)
         number = "bathing no, mobility full: about 30.0 %, between 28.0 % and 32.0 %"
-        said = f"By 12,345 reports, the largest number is {number}."
+        said = f"By 12,345 reports, the largest share is that of {number}."
         await expect(page.locator(".said").first).to_have_text(said)
         await page.select_option("#choice-window", index=4)
         link = await page.locator("#link").get_attribute("href")

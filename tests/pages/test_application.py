@@ -155,7 +155,7 @@ def test_the_application_runs_as_a_file_once_and_again_and_reaches_its_loops(
         assert ended.value.split(Enough)[1] is None, "nothing else has ended it"
         assert [topic for topic, _ in broker.sent] == ["stream-ldp.care-survey.reports"]
         shown = capsys.readouterr().out
-        assert "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z 12345 " in shown
+        assert "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z\nmobility  probability  95 % interval\n" in shown
         assert re.search(r"^7 \[\(", shown, flags=re.MULTILINE)
 
 

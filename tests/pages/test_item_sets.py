@@ -8,7 +8,7 @@ from rich.console import Console
 
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
-from stream_ldp.pipeline.answer import Published, WindowBounds
+from stream_ldp.pipeline.answer import Moved, Published, WindowBounds
 from stream_ldp.pipeline.cells import LEVEL, CellKey, normal_quantile
 from stream_ldp.sets.answer import EpochPrivacy, HeavyHitter
 from stream_ldp.sets.collection import ItemCollection
@@ -59,7 +59,7 @@ def test_the_picture_of_a_ranking_is_as_watch_draws_it() -> None:
                 hidden="any two sets of items; another epoch costs as much again",
             ),
         ),
-    ).model_copy(update={"items": tuple(items)})
+    ).model_copy(update={"items": tuple(items), "liars": (Moved(about="", liars=0.01, most=0.13),)})
     truth: dict[CellKey, float] = {("", (item,)): float(true) for item, *_, true in rows}
     console = Console(file=(file := StringIO()), width=110, color_system=None)
     console.print(AnswerText.of(ranking, truth=truth).panel())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from unittest.mock import Mock
 
@@ -13,6 +14,7 @@ from stream_ldp.pipeline.explanation import sentences
 from stream_ldp.pipeline.judgement import Judgement, Look
 from tests.client.examples import estimate_of
 from tests.marginals.examples import collection_of, marginals_of
+from tests.marginals.test_answer import numbers_of
 from tests.pipeline.test_rows import ANSWERS
 
 
@@ -27,7 +29,8 @@ def test_every_kind_is_explained_in_three_sentences(answer: Any) -> None:
 def test_the_first_sentence_has_the_largest_number_and_its_interval() -> None:
     what, _, privacy = sentences(estimate_of())
     assert what == (
-        "By 12,345 reports, the largest number is bathing no, mobility full: about 30.0 %, between 28.0 % and 32.0 %."
+        "By 12,345 reports, the largest share is that of bathing no, mobility full: about 30.0 %, "
+        "between 28.0 % and 32.0 %."
     )
     assert privacy.startswith("Privacy cost for a user: ")
 
@@ -38,9 +41,9 @@ def test_a_region_that_was_cut_off_is_named() -> None:
         for name, state in (("eu", RegionState.WHOLE), ("us", RegionState.CUT_OFF))
     ]
     what, *_ = sentences(estimate_of(sources=tuple(parts)))
-    assert what.startswith("By 12,345 reports (not all of us, cut off at the time), the largest number is")
+    assert what.startswith("By 12,345 reports (not all of us, cut off at the time), the largest share is")
     what, *_ = sentences(estimate_of(sources=tuple(parts[:1])))
-    assert what.startswith("By 12,345 reports, the largest number is")
+    assert what.startswith("By 12,345 reports, the largest share is")
 
 
 def test_numbers_of_other_units_are_not_compared() -> None:
@@ -81,8 +84,9 @@ def test_numbers_of_other_units_are_not_compared() -> None:
         look=Look(title="diets"),
     )
     assert sentences(answer)[0] == (
-        "By 9 reports, the largest number of diet is fish: about 60 %, between 40 % and 80 %; age: mean is about "
-        "40.0, between 38.0 and 42.0; height: mean is about 40.0, between 38.0 and 42.0; `query` has 1 more group."
+        "By 9 reports, diet: the largest share is that of fish: about 60 %, between 40 % and 80 %; age: mean is "
+        "about 40.0, between 38.0 and 42.0; height: mean is about 40.0, between 38.0 and 42.0; `query` has 1 "
+        "more group."
     )
 
 
@@ -95,5 +99,13 @@ def test_reports_that_do_not_look_honest_are_not_to_be_relied_on() -> None:
 
 def test_a_number_of_an_attribute_is_named_without_the_heading_of_its_column() -> None:
     what, *_ = sentences(marginals_of(collection_of()))
-    assert "the largest number of diet is meat: about 60" in what
+    assert "diet: the largest share is that of meat: about 60" in what
     assert "; age: mean is about 38" in what
+
+
+def test_each_quantile_is_named_with_its_interval() -> None:
+    what, *_ = sentences(numbers_of("[0.5, 0.95]"))
+    assert re.search(
+        r"; quantiles of age: quantile 0\.5 is about .+, between .+ and .+, and quantile 0\.95 is about .+, between ",
+        what,
+    )

@@ -3,6 +3,7 @@
 import numpy as np
 
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.verdicts import NEVER, Timed, Verdict, judge_times, rejections
@@ -49,6 +50,6 @@ def test_every_verdict_that_refuses_a_batch_has_a_reason_and_names_the_limit() -
         Verdict.CROWDED: Reason.TOO_MANY_BATCHES,
         Verdict.FULL: Reason.TOO_MANY_LINKED,
     }
-    assert f"event time {NOW} ms: more than 3000 ms ahead" in found[Verdict.AHEAD].detail
+    assert f"event time {moment(NOW)}: more than 3000 ms ahead" in found[Verdict.AHEAD].detail
     assert "7 batches" in found[Verdict.CROWDED].detail
     assert "9 linked reports" in found[Verdict.FULL].detail

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_ldp.cli.displays.table_text import plain
+from stream_ldp.collection.values import is_bin
 from stream_ldp.digits import decimals, shown, shown_p
 from stream_ldp.pipeline.answer import Answer, Status, WindowBounds
 from stream_ldp.printable import printable
@@ -106,7 +107,7 @@ class AnswerText:
             *self._regions(),
         ]
         for cells in self.groups.values():
-            words += [self._words(cell) for cell in cells[:_LINE_CELLS]]
+            words += [self._words(cell) for cell in _in_order(cells[:_LINE_CELLS])]
             words += _more(cells)
         return " ".join(words)
 
@@ -158,7 +159,7 @@ class AnswerText:
             table.add_column(heading, justify="right")
         for group, members in self.groups.items():
             whole = self._whole(members)
-            for rank, cell in enumerate(members[:rows], start=1):
+            for rank, cell in enumerate(_in_order(members[:rows]), start=1):
                 table.add_row(
                     *self._place(rank, cell),
                     *((plain("" if rank > 1 else self.headings[group]),) if self.look.group else ()),
@@ -247,8 +248,12 @@ def truth_line(window: WindowBounds, target: str, users: int, truth: Mapping[Cel
     """Show what is true in a window, in the form in which `AnswerText.line` shows an estimate of it."""
     words = _head(window, target, "truth", users)
     for group in dict.fromkeys(group for group, _ in truth):
-        members = sorted((key for key in truth if key[0] == group), key=lambda key: -truth[key])
-        words += [f"{_word(_path(key))}={shown(truth[key], None)}" for key in members[:_LINE_CELLS]]
+        keys = [key for key in truth if key[0] == group]
+        members = sorted(keys, key=lambda key: -truth[key])
+        shown_keys = members[:_LINE_CELLS]
+        if any(is_bin(name) for _, (name, *more) in keys if not more):
+            shown_keys.sort(key=keys.index)
+        words += [f"{_word(_path(key))}={shown(truth[key], None)}" for key in shown_keys]
         words += _more(members)
     return " ".join(words)
 
@@ -260,6 +265,12 @@ def _groups(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
         if cell.names:
             found.setdefault(cell.group, []).append(cell)
     return {group: sorted(members, key=lambda cell: -cell.estimate) for group, members in found.items()}
+
+
+def _in_order(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Return cells by their places, where their group has an order of its own."""
+    placed = [(cell.place, cell) for cell in cells if cell.place is not None]
+    return [cell for _, cell in sorted(placed, key=lambda each: each[0])] if placed else cells
 
 
 def _head(window: WindowBounds, what: str, state: str, reports: int) -> list[str]:

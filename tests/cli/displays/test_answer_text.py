@@ -7,6 +7,7 @@ import pytest
 
 from stream_ldp.cli.displays.answer_text import AnswerText, truth_line
 from stream_ldp.kinds import KINDS
+from stream_ldp.marginals.answer import Frequencies
 from stream_ldp.pipeline.answer import Answer, Plausibility, Published, RegionPart, RegionState, Status, WindowBounds
 from stream_ldp.pipeline.cells import CellKey
 from stream_ldp.records.answer import Estimate
@@ -16,6 +17,7 @@ from tests.cli.displays.examples import FILMS_TRUTH, SURVEY_TRUTH, panel
 from tests.client.examples import MINUTE_MS, estimate_of
 from tests.client.rankings import ranking_of, result_of
 from tests.marginals.examples import collection_of, marginals_of, outputs_of
+from tests.marginals.test_answer import numbers_of
 from tests.places.examples import collection_of as places_collection
 from tests.places.examples import counts_of
 from tests.strings.examples import collection_of as strings_collection
@@ -185,6 +187,19 @@ def test_groups_stand_one_below_the_other_each_with_its_largest_cells() -> None:
     assert "and 2 more" in text
     words = line(marginals)
     assert words.index(" diet,meat=0.") < words.index(" diet,fish=0.") < words.index(" age,mean=")
+
+
+def test_bins_and_quantiles_stand_in_their_own_order() -> None:
+    bins, shares = ("[0,18)", "[18,65)", "[65,120]"), (0.2, 0.5, 0.3)
+    marginals = numbers_of("[0.05, 0.5]")
+    first, *others = marginals.attributes
+    ages = Frequencies(values=bins, raw=shares, standard_error=(0.01,) * 3, projected=shares)
+    answer = marginals.model_copy(update={"attributes": (first.model_copy(update={"estimate": ages}), *others)})
+    truth: dict[CellKey, float] = {("diet", (name,)): share for name, share in zip(bins, shares, strict=True)}
+    told = truth_line(WindowBounds(start_ms=0, end_ms=1_000), "one", 4, truth)
+    for text in (panel(answer, width=200), line(answer), told):
+        assert sorted(bins, key=text.index) == list(bins)
+    assert line(answer).index("quantile_0.05") < line(answer).index("quantile_0.5=")
 
 
 def test_a_cell_whose_truth_is_not_known_is_compared_with_nothing() -> None:

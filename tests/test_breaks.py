@@ -16,7 +16,6 @@ from tests.breaks import (
     BREAKS,
     CLIENT,
     EXACT,
-    FILMS,
     HASHED_VALUE,
     MINED,
     ONE_BIT,
@@ -104,9 +103,9 @@ def test_each_audit_catches_what_it_has_to(broken: Break, audit: str) -> None:
 
 @pytest.mark.parametrize(
     "subject",
-    # Those that are not broken are enumerated by the tests of the audits, too: here, one of each sort is enough.
+    # Those that are not broken are enumerated by the tests of the audits, too: here, the quickest is enough.
     [
-        pytest.param(subject, marks=() if subject in (ONE_BIT, FILMS) else pytest.mark.long)
+        pytest.param(subject, marks=() if subject == ONE_BIT else pytest.mark.long)
         for subject in dict.fromkeys(each.subject for each in by(EXACT))
     ],
 )

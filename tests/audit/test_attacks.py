@@ -125,7 +125,7 @@ def test_permanent_words_that_are_shared_are_caught(
     [pytest.param(SURVEY, marks=pytest.mark.long), PERMANENT_ALONE, pytest.param(LOW_NOISE, marks=pytest.mark.long)],
 )
 def test_a_generator_that_begins_anew_in_every_process_is_caught(parameters: dict[str, float]) -> None:
-    assert is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1, noise=broken.reused_generator))
+    assert is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1, noise=broken.reused_generator), trials=FEW)
 
 
 def averaged(sizes: tuple[int, ...], *, words: type[PermanentWords] = PermanentWords) -> Attack:

@@ -10,7 +10,7 @@ import pytest
 from stream_ldp.audit.audited import Claim, Exact
 from stream_ldp.cli import audit as command
 from stream_ldp.kinds import KINDS, kind_of, parse_collection
-from tests.cli.audits import run
+from tests.cli.audits import Enumerated, run
 from tests.schemas.recorded import COLLECTIONS
 
 
@@ -59,20 +59,8 @@ def test_each_claim_of_each_kind_counts(kind: str, monkeypatch: pytest.MonkeyPat
             changed: Any = {part: [*claims[:place], broken, *claims[place + 1 :]]}
             spoiled = replace(found, **changed)
             assert spoiled.disproved == [broken]
-            monkeypatch.setattr(command, "read", lambda _, spoiled=spoiled: _Enumerated(spoiled))
+            monkeypatch.setattr(command, "read", lambda _, spoiled=spoiled: Enumerated(spoiled))
             result = run("any.yaml", "--exact")
             assert result.exit_code == 1
             assert "DISPROVED: 1 of " in result.stderr
             assert "Every claim holds" not in result.stdout
-
-
-class _Enumerated:
-    """What was enumerated, as something to audit."""
-
-    collection = None
-
-    def __init__(self, found: Exact) -> None:
-        self.found = found
-
-    def enumerated(self) -> Exact:
-        return self.found

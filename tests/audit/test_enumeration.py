@@ -70,8 +70,15 @@ def test_for_constant_records_the_enumeration_agrees_with_brute_force(
         assert enumerated == pytest.approx(brute_force.epsilon(mechanism, pairs), abs=1e-12)
 
 
-@pytest.mark.parametrize("parameters", RESPONSES)
-@pytest.mark.parametrize(("sizes", "reports"), [((2,), 2), ((2,), 3), ((3,), 2), ((2, 2), 2)])
+@pytest.mark.parametrize(
+    ("sizes", "reports", "parameters"),
+    [
+        *itertools.product([(2,)], [2, 3], RESPONSES),
+        *itertools.product([(3,)], [2], RESPONSES),
+        # Two attributes take ten times as long, and each may have any of these responses.
+        *itertools.product([(2, 2)], [2], RESPONSES[1:3]),
+    ],
+)
 def test_for_changing_records_the_enumeration_agrees_with_brute_force(
     sizes: tuple[int, ...], reports: int, parameters: dict[str, float]
 ) -> None:
@@ -87,7 +94,8 @@ def test_for_changing_records_the_enumeration_agrees_with_brute_force(
     [
         (2, 2, 1.0743, 1.0085),
         (2, 4, 2.0170, 1.6444),
-        (2, 6, 2.8882, math.inf),
+        # The same again takes a second; that it is right is shown above, by brute force.
+        pytest.param(2, 6, 2.8882, math.inf, marks=pytest.mark.long),
         (3, 2, 1.2176, 1.0085),
         (3, 4, 2.4195, 1.6444),
     ],

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stream_ldp.audit import record_reports
 from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.audit.record_reports import record_differences
 from stream_ldp.mechanisms import KRR, RRLDP, Entropy, Mechanism, PermanentWords
@@ -18,9 +19,12 @@ LOW_NOISE = {"f": 0.3, "p": 0.2, "q": 0.8}
 
 def differences(mechanism: Mechanism, words: type[PermanentWords] = PermanentWords) -> Iterator[str]:
     """Find where a mechanism, and permanent words, are not what is stated."""
+    return record_differences(mechanism, keyed(mechanism, words), realised=Enumeration.realised(mechanism))
+
+
+def keyed(mechanism: Mechanism, words: type[PermanentWords]) -> PermanentWords:
     attributes = [(f"a{place}", [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
-    keyed = words(collection="audited", attributes=attributes, noise=mechanism.noise, counts=mechanism.words)
-    return record_differences(mechanism, keyed, realised=Enumeration.realised(mechanism))
+    return words(collection="audited", attributes=attributes, noise=mechanism.noise, counts=mechanism.words)
 
 
 @pytest.mark.parametrize(
@@ -86,8 +90,14 @@ def test_where_a_mechanism_differs_is_said_first(mechanism: Mechanism, place: st
     ],
 )
 def test_permanent_words_that_are_shared_are_named(words: type[PermanentWords], problem: str) -> None:
-    (found,) = differences(RRLDP(sizes=(20, 20), f=0.3), words)
+    mechanism = RRLDP(sizes=(20, 20), f=0.3)
+    (found, *_) = record_reports._of_words(mechanism, keyed(mechanism, words))
     assert problem in found
+
+
+def test_permanent_words_are_looked_at_with_all_else() -> None:
+    (found,) = differences(RRLDP(sizes=(2,), f=0.3), broken.IgnoresSecret)
+    assert "all users have the same word 0" in found
 
 
 def test_an_edge_that_is_off_by_one_word_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from stream_ldp.cli import app
+from stream_ldp.audit.audited import Exact
+from stream_ldp.cli import app, audit
 
 #: The mechanism of `collection`, in one word.
 MECHANISM = "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"
@@ -48,11 +49,23 @@ def collection(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def enumerated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return the JSON of the exact audit of `collection`, which takes a second."""
+def enumerated(tmp_path_factory: pytest.TempPathFactory) -> Exact:
+    """Enumerate the mechanism of `collection`, which takes a second."""
     path = tmp_path_factory.mktemp("enumerated") / "survey.yaml"
     path.write_text(_SURVEY)
-    return document(path, "--exact")
+    return audit.read(str(path)).enumerated()
+
+
+class Enumerated:
+    """What was enumerated, as something to audit."""
+
+    collection = None
+
+    def __init__(self, found: Exact) -> None:
+        self.found = found
+
+    def enumerated(self) -> Exact:
+        return self.found
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from stream_ldp.audit.audited import Exact
 from stream_ldp.cli import audit
 from stream_ldp.cli.audit import audit_clients
 from stream_ldp.kinds import KINDS, parse_collection
@@ -13,15 +14,23 @@ from stream_ldp.mechanisms import RRLDP, FrequencyOracle, notation, rr_ldp
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.phases import Phase
 from tests.audit import broken
-from tests.cli.audits import MECHANISM, document, run
+from tests.cli.audits import MECHANISM, Enumerated, document, run
 from tests.client.audit.files import data
 from tests.coins import TEXT as COINS
 from tests.schemas.recorded import COLLECTIONS
 from tests.toy import Coins
 
 
-def test_the_exact_audit_gives_the_published_epsilons(collection: Path, enumerated: dict[str, Any]) -> None:
-    table = {(row["neighbours"], row["reports"]): row for row in enumerated["results"]}
+@pytest.fixture
+def once_enumerated(enumerated: Exact, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the command have what is enumerated already."""
+    monkeypatch.setattr(audit, "read", lambda _: Enumerated(enumerated))
+
+
+@pytest.mark.usefixtures("once_enumerated")
+def test_the_exact_audit_gives_the_published_epsilons(collection: Path) -> None:
+    found = document(collection, "--exact")
+    table = {(row["neighbours"], row["reports"]): row for row in found["results"]}
     assert list(table) == [(neighbours, reports) for neighbours in (1, 2) for reports in (1, 2, 3, "inf")]
     published = {(1, 1): 0.5371, (2, 1): 1.0743, (2, 2): 2.0170, (2, 3): 2.7556, (2, "inf"): 4.3944}
     mechanism = JointCollection.load(collection).mechanism
@@ -30,11 +39,12 @@ def test_the_exact_audit_gives_the_published_epsilons(collection: Path, enumerat
         assert row["claimed"] == claim
         assert row["enumerated"] == pytest.approx(claim, abs=1e-9, rel=0)
         assert row["enumerated"] == pytest.approx(published.get((neighbours, reports), claim), abs=5e-5)
-    assert enumerated["probabilities_as_stated"] is True
+    assert found["probabilities_as_stated"] is True
 
 
-def test_the_exact_audit_shows_that_a_changing_record_costs_more(enumerated: dict[str, Any]) -> None:
-    changing = enumerated["changing"]
+@pytest.mark.usefixtures("once_enumerated")
+def test_the_exact_audit_shows_that_a_changing_record_costs_more(collection: Path) -> None:
+    changing = document(collection, "--exact")["changing"]
     assert {row["reports"] for row in changing} == {2, 3, 4}
     assert all(row["enumerated"] > row["if_constant"] for row in changing)
 
@@ -44,6 +54,7 @@ def test_an_infinite_epsilon_is_a_string_in_json() -> None:
     assert {row["enumerated"] for row in changing} == {"inf"}
 
 
+@pytest.mark.usefixtures("once_enumerated")
 def test_the_table_rounds_an_epsilon_up_and_explains_its_columns(collection: Path) -> None:
     """0.53714293..., 1.07428586..., 4.39444915... and, for one that changes, 1.21762372..."""
     result = run(collection, "--exact")
@@ -79,7 +90,7 @@ def test_the_exact_audit_fails_code_that_sends_the_truth_and_says_where(
 
 def test_the_attack_fails_a_mechanism_that_does_not_do_what_it_states(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rr_ldp, "RRLDP", broken.NeverClears)
-    result = run("rr-ldp:f=0.5,sizes=2x3", "--trials", 1_000, "--seed", 1)
+    result = run("rr-ldp:f=0.5,sizes=3", "--trials", 500, "--seed", 1)
     assert result.exit_code == 1
     assert "attacks show more than the epsilon that is claimed" in result.stderr
 
@@ -259,12 +270,10 @@ def test_a_file_is_read_although_its_name_looks_like_a_mechanism(
 
 @pytest.mark.parametrize(
     "kind",
-    # Reports of these kinds are answers to other questions than those of `sampled`, through the same client. That
-    # they are the specified ones is quickly shown in tests/audit/test_specified_rows.py.
-    [
-        pytest.param(kind, marks=pytest.mark.long if kind in {"views", "places", "pairs", "strings"} else ())
-        for kind in KINDS
-    ],
+    # Those of records are audited above. Reports of the other kinds that are long are answers to other questions than
+    # those of `sampled`, through the same client. That they are the specified ones is quickly shown in
+    # tests/audit/test_specified_rows.py.
+    [pytest.param(kind, marks=() if kind in {"sampled", "sets"} else pytest.mark.long) for kind in KINDS],
 )
 async def test_honest_clients_of_every_kind_break_no_promise(kind: str, tmp_path: Path) -> None:
     """It fails by chance in 5 of 10^6 runs."""

@@ -80,8 +80,8 @@ def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: st
         return [collection.mechanism.epsilon(neighbours=m, reports=times) for times in reports for m in (1, 2)]
 
     row = r"^ +(?:\d+|lifetime) +(\d\S*) +(\d\S*) *$"
+    # That an audit rounds up as well is shown in test_audit.py.
     check_shown(run("plan", file, "--reports", 500), row, losses(1, 2, 7, 30, 365, math.inf))
-    check_audited(run("audit", "--exact", file), losses(1, 2, 3, math.inf))
 
     (data := tmp_path / "people.csv").write_text("bathing,mobility\nno,none\nyes,some\nno,some\n")
     answered = run("evaluate", file, "--data", data, "--repeats", 1, "--users", 50, "--vary", "estimates.0.method=em")

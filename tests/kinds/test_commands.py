@@ -197,10 +197,11 @@ def test_people_read_labels_in_place_of_values_and_programs_read_the_values(subj
     with kafka_in_memory(collection, now_ms=START_MS) as kafka:
         *_, final = asyncio.run(play(kafka, collection, subject.users(USERS)))
         for given in (file, collection.name):
-            assert "About people" in output("query", given)
-            assert label in output("query", given)
-            assert re.search(rf"\b{value}\b", output("query", given, "--format", "csv"))
-            assert label not in output("query", given, "--format", "csv")
+            shown, csv = output("query", given), output("query", given, "--format", "csv")
+            assert "About people" in shown
+            assert label in shown
+            assert re.search(rf"\b{value}\b", csv)
+            assert label not in csv
             assert output("explain", given).startswith("About people, ")
             assert label.replace(" ", "_") in output("watch", given, "--once", "--finals")
             assert label not in output("watch", given, "--once", "--finals", "--json")

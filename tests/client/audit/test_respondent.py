@@ -21,7 +21,7 @@ SVIM = "{kind: svim, epsilon: 3, k: 3, set_size: 4}"
 GFIM = "{kind: gfim, epsilon: 2.345, k: 2, k_max: 4, set_size: 2}"
 
 
-# That one method keeps its promises is quickly shown in test_audits.py, and that another does below.
+# That one method keeps its promises is quickly shown in tests/cli/test_audit.py.
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("mechanism", "epochs"),
@@ -43,6 +43,18 @@ async def test_honest_reporters_break_no_promise(mechanism: str, epochs: str, tm
 MEMOISED = films(mechanism="{kind: loloha, epsilon: 1, lifetime: 2, k: 2, set_size: 2}", size="10s")
 
 
+async def test_an_honest_user_who_memoises_breaks_no_promise(tmp_path: Path) -> None:
+    """All but the order of many users' reports, which is the same code whatever they report."""
+    user = RoundAuditor(MEMOISED, Sets(MEMOISED.document), tmp_path)
+    with user.log.kept():
+        lasting, restarted = await user.runs()
+    seen = [*user.answers(lasting, restarted), *user.surroundings(lasting), *user.surroundings(restarted)]
+    rows = [*user.meaning(), *user.rows(restarted), *user.specified(), *user.permanent()]
+    assert [*seen, *rows, *user.frames(MEMOISED.document), *user.logged()] == []
+    assert [*user.repeats, *user.mischarged] == []
+
+
+@pytest.mark.long
 async def test_honest_reporters_that_memoise_break_no_promise(tmp_path: Path) -> None:
     """It fails by chance in 2 of 10^6 runs."""
     found = await audit_clients(MEMOISED, MEMOISED.document, tmp_path)

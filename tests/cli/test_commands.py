@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import redirect_stderr
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -57,9 +58,14 @@ def run(*arguments: object) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, list(map(str, arguments)))
 
 
+@cache
+def help_of(*words: str) -> str:
+    return run(*words, "--help").stdout
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_lists_each_of_its_commands_with_a_sentence(group: str) -> None:
-    _, _, panel = run(*filter(None, [group]), "--help").stdout.partition(" Commands " if group else " Begin ")
+    _, _, panel = help_of(*filter(None, [group])).partition(" Commands " if group else " Begin ")
     shown = [line.strip("│ ").split(maxsplit=1) for line in panel.splitlines() if line.startswith("│")]
     assert [name for name, _ in shown] == GROUPS[group]
     assert all(sentence.endswith(".") for _, sentence in shown)
@@ -69,9 +75,9 @@ def test_a_group_lists_each_of_its_commands_with_a_sentence(group: str) -> None:
     "command", [[*filter(None, [group]), name] for group, names in GROUPS.items() for name in names], ids=" ".join
 )
 def test_the_help_of_a_command_begins_as_its_group_lists_it_and_says_more(command: list[str]) -> None:
-    listed = next(line for line in run(*command[:-1], "--help").stdout.splitlines() if f"│ {command[-1]} " in line)
+    listed = next(line for line in help_of(*command[:-1]).splitlines() if f"│ {command[-1]} " in line)
     sentence = listed.strip("│ ").split(maxsplit=1)[1]
-    text = " ".join(run(*command, "--help").stdout.split())
+    text = " ".join(help_of(*command).split())
     _, _, more = text.partition(sentence)
     assert more, text
     assert " Options " in more
@@ -141,8 +147,7 @@ def test_the_example_in_the_help_of_a_command_is_one(
     monkeypatch.chdir(tmp_path)
     for file in ("survey.yaml", "films.yaml", "people.csv"):
         (tmp_path / file).touch()
-    help_text = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*command, "--help"]).output
-    (example,) = re.findall(r"Example:  stream-ldp (.*?)\s*$", help_text, flags=re.MULTILINE)
+    (example,) = re.findall(r"Example:  stream-ldp (.*?)\s*$", help_of(*command), flags=re.MULTILINE)
     assert example.split()[: len(command)] == command
     parse(example)
 

@@ -38,12 +38,12 @@ def mean(
 
 
 def test_svim_finds_the_heavy_hitters_of_zipf_sets(zipf: ItemSets) -> None:
-    # Means of 20 other epochs: 0.75 as published and 0.91 where the set size is known.
-    assert mean(zipf, "svim", epsilon=2.0, users=400_000, k=32, repeats=3)["f1"] >= 0.70
-    assert mean(zipf, "svim", epsilon=2.0, users=400_000, k=32, set_size=15, repeats=2)["f1"] >= 0.80
+    # Means of 20 other epochs: 0.75 as published and 0.91 where the set size is known. Here is one of each.
+    assert mean(zipf, "svim", epsilon=2.0, users=400_000, k=32, repeats=1)["f1"] >= 0.70
+    assert mean(zipf, "svim", epsilon=2.0, users=400_000, k=32, set_size=15, repeats=1)["f1"] >= 0.80
     # The frequencies of ranks 32 and 33 differ by 0.0008, half a standard error: one of 32 is missed in every other
-    # epoch, F1 0.969. The mean of 32 other epochs is 0.979; here are two.
-    nearly = mean(zipf, "svim", epsilon=4.0, users=400_000, k=32, repeats=2)
+    # epoch, F1 0.969. The mean of 32 other epochs is 0.979.
+    nearly = mean(zipf, "svim", epsilon=4.0, users=400_000, k=32, repeats=1)
     assert nearly["f1"] >= 0.93
     assert nearly["mse"] < 1e-4
 

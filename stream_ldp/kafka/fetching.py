@@ -13,6 +13,8 @@ aiokafka has no setting for any of this, and makes these objects by their names 
 * Offsets may be asked for beside the fetch that waits for records. In aiokafka they wait behind it.
 * Brokers wait for records the longer the more partitions there are, and hardly after a place has changed.
 * A consumer that is stopped as it loses its partitions ends. In aiokafka it may wait without end.
+* A consumer that leaves its group waits a moment for the answer. In aiokafka it waits as long as for any other, and a
+  worker that stops has less time.
 * A response that makes no sense, such as one that was damaged on its way, is asked for again. In aiokafka it ends the
   task that fetches, and nothing says so: the consumer gets no record any more, and no error.
 """
@@ -32,6 +34,7 @@ from aiokafka.client import ConnectionGroup
 from aiokafka.consumer import consumer as consumer_module
 from aiokafka.consumer import fetcher as fetcher_module
 from aiokafka.consumer.fetcher import Fetcher, FetchError, FetchResult, PartitionRecords
+from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import CorruptRecordException, KafkaError, RecordTooLargeError
 from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.record.memory_records import MemoryRecords
@@ -55,6 +58,9 @@ _SHORTEST_MS = 50
 #: Milliseconds for which a broker may wait for records, for each partition, and at most. To ask for a partition and
 #: to read the answer takes up to 20 us, so hundreds take half a percent of a core. What comes is sent at once.
 _PARTITION_MS, _LONGEST_MS = 4, 5_000
+
+#: Seconds for the answer to a member that leaves its group; nothing depends on it.
+LEAVE_SECONDS = 2.0
 
 #: A partition is behind if a response had so many bytes of it: half of what aiokafka asks for.
 _BEHIND_BYTES = 2**19
@@ -225,6 +231,17 @@ class _Result(FetchResult):  # type: ignore[misc]
         return found[0] if found else None
 
 
+class _Coordinator(GroupCoordinator):  # type: ignore[misc]
+    """A member of a group that leaves it without waiting long: if nobody hears of it, its session ends."""
+
+    async def _maybe_leave_group(self) -> None:
+        try:
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await super()._maybe_leave_group()
+        except TimeoutError:
+            self.reset_generation()
+
+
 class _OffsetsAside:
     """A client that asks for offsets by a connection of their own.
 
@@ -384,3 +401,4 @@ def mend_aiokafka() -> None:
     fetcher_module.PartitionRecords = _Records
     fetcher_module.FetchResult = _Result
     consumer_module.Fetcher = _Fetcher
+    consumer_module.GroupCoordinator = _Coordinator

@@ -308,3 +308,15 @@ async def test_offsets_do_not_wait_behind_a_fetch_that_waits_for_records(
     await fetcher._proc_offset_request(1, {FIRST.topic: [(0, -1)]})
     await fetcher._client.send(1, "a request for records")
     assert [group for group in groups if group is not ConnectionGroup.DEFAULT] == [ConnectionGroup.COORDINATION]
+
+
+async def test_a_member_leaves_its_group_although_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(fetching, "LEAVE_SECONDS", 0.01)
+    member = consumer_module.GroupCoordinator.__new__(consumer_module.GroupCoordinator)
+    member.group_id, member.member_id, member.generation, member._group_instance_id = "workers", "a", 3, None
+    member._send_req, member.request_rejoin = silent, lambda: None
+    await asyncio.wait_for(member._maybe_leave_group(), SECONDS)
+    assert member.generation == -1

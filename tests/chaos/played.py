@@ -160,6 +160,10 @@ class Played:
     async def compare(self) -> Found:
         """Compare what was published with what had to be."""
         await self.logs.read()
+        # On a thread: the loop has the proxy, without which workers reach no broker.
+        return await asyncio.to_thread(self._compared)
+
+    def _compared(self) -> Found:
         collection = self.collection
         seen = self.logs.of(self.topic)
         log = [

@@ -45,5 +45,6 @@ async def answer(user: Annotated[str, InPath(pattern="^[a-z0-9-]{1,64}$")], give
         [given.model_dump()], secrets=secrets, ledgers=ledgers, on_refused=lambda _, why: refused.append(why)
     )
     if refused:
-        raise HTTPException(403, str(refused[0]))
+        why, *_ = str(refused[0]).splitlines()  # the cure is for developers
+        raise HTTPException(403, why)
     return {"spent": ledgers[0].spending.epsilon}

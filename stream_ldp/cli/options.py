@@ -12,7 +12,7 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import CONNECTION, SECRETS, Settings
-from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
+from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX, SettingsError
 from stream_ldp.kinds import load_collection
 
 #: Settings of a command that produces or consumes.
@@ -48,7 +48,15 @@ def with_settings(
         @functools.wraps(command)
         def run(*, print_config: bool, **arguments: Any) -> None:
             flags = {name: arguments.pop(name) for name in names}
-            settings = Settings.load(**flags)
+            try:
+                settings = Settings.load(**flags)
+            except SettingsError:
+                if "log_format" in names:
+                    from stream_ldp.cli.logs import begin_log  # noqa: PLC0415  a server alone has a log
+
+                    # What wrong settings ask for cannot be had: the log has the form of the defaults.
+                    begin_log(Settings.model_construct())
+                raise
             if print_config:
                 echo(*settings.printable().splitlines())
                 return

@@ -49,8 +49,8 @@ _Records = Annotated[
     Path,
     typer.Argument(
         metavar="RECORDS",
-        help="File of CSV or JSON lines, one record a line; for an item collection, one set a line, of which the "
-        "last counts. Use - for standard input.",
+        help="File of CSV or JSON lines, one record a line; for an item collection, one set a line, and the last "
+        "one counts. Use - for standard input.",
         show_default=False,
     ),
 ]

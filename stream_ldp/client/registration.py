@@ -74,5 +74,11 @@ class RegistrationCheck:
                 )
         elif known.fingerprint == here.fingerprint:
             self._agrees = True
+            if known.retirement is not None:
+                log.warning(
+                    "collection %s is retired: its reports become dead letters, at their full cost in privacy, until "
+                    "`stream-ldp topics create` has it served again",
+                    self._collection.name,
+                )
         else:
             raise WrongCollection(known.conflict(here))

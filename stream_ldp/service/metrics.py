@@ -150,8 +150,8 @@ class MergeMetrics:
         )
         self.windows_withheld = create.counter(
             "windows_withheld",
-            "Windows of fewer users than `min_reports`, of which no final was published; the last ones before a "
-            "rebalance or a restart count again.",
+            "Windows without a published final, since they have fewer users than `min_reports`; the last ones before "
+            "a rebalance or a restart count again.",
         )
         self.windows_silent = create.counter(
             "windows_silent",

@@ -1,5 +1,7 @@
 """Settings as options of a command: what its user meets."""
 
+import json
+import logging
 from typing import Annotated
 
 import pytest
@@ -50,6 +52,14 @@ class TestOptions:
         assert result.exit_code == 2
         assert result.stderr == "brokers (--brokers, STREAM_LDP_BROKERS): 'nonsense' is not host:port\n"
         assert seen == []
+
+    def test_wrong_settings_of_a_server_are_a_line_of_its_log(
+        self, app: typer.Typer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(logging.getLogger(), "handlers", [])
+        result = CliRunner().invoke(app, ["7", "--brokers", "nonsense"])
+        assert result.exit_code == 2
+        assert json.loads(result.stderr)["message"].endswith("'nonsense' is not host:port")
 
     def test_print_config_prints_and_does_nothing_else(
         self, app: typer.Typer, seen: list[tuple[int, Settings]]

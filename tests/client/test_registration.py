@@ -1,5 +1,7 @@
 """A client whose collection file is not the registered one reports nothing, and spends nothing."""
 
+from dataclasses import replace
+
 import pytest
 
 from stream_ldp.client import registration
@@ -7,6 +9,7 @@ from stream_ldp.client.errors import WrongCollection
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.registry import Registration, RegistryError
+from stream_ldp.pipeline.retirement import Retirement
 from tests.client import item_reports
 from tests.client.examples import collection_of
 from tests.client.fakes import FakeBroker
@@ -55,6 +58,16 @@ async def test_a_client_may_be_there_before_its_collection_is_registered(
         await sender.report(RECORD)
     assert len(broker.sent) == 1
     assert "collection care-survey is not registered, or this user may not read topic stream-ldp.col" in caplog.text
+
+
+async def test_a_client_of_a_retired_collection_is_warned_of_what_its_reports_become(
+    broker: FakeBroker, own_log: pytest.LogCaptureFixture
+) -> None:
+    retired = replace(Registration.of(collection_of()), retirement=Retirement(topic_id="a", ends=(0,)))
+    broker.registered["care-survey"] = retired
+    async with reporter():
+        pass
+    assert "care-survey is retired: its reports become dead letters, at their full cost in privacy" in own_log.text
 
 
 async def test_a_collection_that_is_registered_later_with_another_meaning_stops_the_next_report(

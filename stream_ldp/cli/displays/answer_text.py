@@ -156,7 +156,7 @@ class AnswerText:
         for name in (*((self.look.group,) if self.look.group else ()), *self.look.names, ""):
             table.add_column(plain(name))
         for heading in headings:
-            table.add_column(heading, justify="right")
+            table.add_column(heading, justify="right", no_wrap=True)
         for group, members in self.groups.items():
             whole = self._whole(members)
             for rank, cell in enumerate(_in_order(members[:rows]), start=1):

@@ -1,5 +1,6 @@
 """An answer as text: all that is needed to judge it, in a panel and on a line."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,11 @@ def test_bins_and_quantiles_stand_in_their_own_order() -> None:
     for text in (panel(answer, width=200), line(answer), told):
         assert sorted(bins, key=text.index) == list(bins)
     assert line(answer).index("quantile_0.05") < line(answer).index("quantile_0.5=")
+
+
+def test_an_interval_stands_on_one_line_in_a_narrow_terminal() -> None:
+    text = panel(numbers_of(), width=80)
+    assert re.search(r"^│ diet +meat .* 0\.\d+ to 0\.\d+ ", text, re.MULTILINE)
 
 
 def test_a_cell_whose_truth_is_not_known_is_compared_with_nothing() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.kinds import KINDS
-from stream_ldp.pipeline.predicted import Predicted, predicted
+from stream_ldp.pipeline.predicted import Compared, Predicted, predicted
 from stream_ldp.records.collection import JointCollection
 from tests.records.examples import TOWNS_TEXT
 
@@ -34,6 +34,19 @@ def test_mechanisms_are_compared_by_what_would_be_published(values: int, f: floa
     assert [error < 0.95 for error in others["k-rr"].errors.values()] == [better, better]
     assert max(others["k-subset"].errors.values()) < (0.95 if better else 1.1)
     assert ("It is better for all estimates" in others["k-rr"].text()) is better
+
+
+@pytest.mark.parametrize(("errors", "factor"), [((0.151, 0.244), "0.2"), ((0.97, 1.21), "1.0 to 1.2")])
+def test_a_factor_has_no_more_digits_than_a_dozen_repeats_allow(errors: tuple[float, float], factor: str) -> None:
+    compared = Compared(
+        kind="k-rr",
+        parameters={"epsilon": 1.0},
+        per_report=2.0,
+        instead_of=2.0,
+        errors=dict(zip("ab", errors, strict=True)),
+        reports=10_000,
+    )
+    assert f"its distances are about {factor} times these, " in compared.text()
 
 
 @pytest.mark.usefixtures("few_draws")

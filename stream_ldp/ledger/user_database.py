@@ -72,10 +72,12 @@ class UserDatabase:
         self._database = sqlite3.connect(
             self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        self._opened = self._path.stat()
         with self._failing:
             for statement in _SET_UP:
                 self._database.execute(statement)
+        # Beside the file, SQLite's log of what is yet to be written there; not every file system has one.
+        files = self._path, self._path.with_name(f"{self._path.name}-wal")
+        self._opened = {file: file.stat() for file in files if file.exists()}
 
     def load_or_create(
         self, names: Sequence[str], *, terms: Terms | None = None, change_terms: bool = False
@@ -150,22 +152,22 @@ class UserDatabase:
                     self._database.execute("ROLLBACK")
 
     def _require_in_place(self) -> None:
-        """Require that the path still names the file which is open.
+        """Require that the paths still name the files which are open.
 
-        SQLite goes on writing to a file that was deleted or replaced, and the next start would not find what was
+        SQLite goes on writing to files that were deleted or replaced, and the next start would not find what was
         spent.
 
         Raises:
             LedgerError: it does not.
         """
         try:
-            in_place = os.path.samestat(self._path.stat(), self._opened)
+            in_place = all(os.path.samestat(file.stat(), opened) for file, opened in self._opened.items())
         except OSError:
             in_place = False
         if not in_place:
             raise LedgerError(
-                f"{self._path}: deleted or replaced while it was open, so nothing was sent\n"
-                "  -> put it back, and start again: what was charged last is in the open file alone"
+                f"{self._path}, or its -wal file: deleted or replaced while it was open, so nothing was sent\n"
+                "  -> put it back, and start again: what was charged last is in the open files alone"
             )
 
     def load(self, name: str) -> tuple[bytes, bytes]:

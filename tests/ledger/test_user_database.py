@@ -172,18 +172,20 @@ def test_a_user_who_is_gone_is_not_one_who_has_spent_nothing(path: Path) -> None
     assert "a user's ledger is missing" in str(refused[0])
 
 
+@pytest.mark.parametrize("suffix", ["", "-wal"])
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_file_that_is_deleted_while_it_is_open_lets_no_report_out(path: Path, replaced: bool) -> None:
+def test_a_file_that_is_deleted_while_it_is_open_lets_no_report_out(path: Path, replaced: bool, suffix: str) -> None:
     users = UserDatabase(path)
     known = users.load_or_create(["ann"], terms=TERMS)
-    moved = path.rename(path.with_name("moved"))
+    file = path.with_name(path.name + suffix)
+    moved = file.rename(path.with_name("moved"))
     if replaced:
-        path.write_bytes(moved.read_bytes())
+        file.write_bytes(moved.read_bytes())
     receipts, refused = charged(*known)
     assert receipts == {}
     assert "deleted or replaced while it was open, so nothing was sent" in str(refused[0])
-    path.unlink(missing_ok=True)
-    moved.rename(path)
+    file.unlink(missing_ok=True)
+    moved.rename(file)
     receipts, refused = charged(*known)
     assert set(receipts) == {0}
 

@@ -12,9 +12,9 @@ as the reports suggest (empirical Bayes, see evidence.py):
 
 Beforehand, it is as likely that the attributes are uniform, that they are independent, and that neither is the case.
 The dependence of pairs and joint is believed as far as the reports then speak for the last of these. That of
-marginals is believed as far as they speak against the first. Of 4,590 estimates of generated tables, 35 are more than
-twice as far from the truth as the product of their marginals, 9 more than three times, and the worst 7.3 times. These
-9 are all of tables without any dependence (`tests/benchmarks/joint_noise.py`).
+marginals is believed as far as they speak against the first. Of 4,590 estimates of generated tables, 24 are more than
+twice as far from the truth as the product of their marginals, 5 more than three times, and the worst 4.1 times. These
+5 are all of tables without any dependence (`tests/benchmarks/joint_noise.py`).
 
 CALM (Zhang et al., 2018) stops at the last of these; here it is the centre of the prior to which the likelihood of
 the whole reports is added.

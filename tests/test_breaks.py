@@ -16,9 +16,9 @@ from tests.breaks import (
     BREAKS,
     CLIENT,
     EXACT,
+    FILMS,
     HASHED_VALUE,
     MINED,
-    ONE_BIT,
     TRIALS,
     WHEEL,
     Break,
@@ -105,7 +105,7 @@ def test_each_audit_catches_what_it_has_to(broken: Break, audit: str) -> None:
     "subject",
     # Those that are not broken are enumerated by the tests of the audits, too: here, the quickest is enough.
     [
-        pytest.param(subject, marks=() if subject == ONE_BIT else pytest.mark.long)
+        pytest.param(subject, marks=() if subject == FILMS else pytest.mark.long)
         for subject in dict.fromkeys(each.subject for each in by(EXACT))
     ],
 )

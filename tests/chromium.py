@@ -18,9 +18,7 @@ needs_chromium = pytest.mark.skipif(_PROGRAM is None, reason="this runs in a bro
 async def chromium() -> AsyncIterator[Browser]:
     """Start a browser, which takes more than a second of a core, and end it."""
     async with async_playwright() as playwright:
-        # A script that is run once need not be compiled whole.
-        args = ["--no-sandbox", "--disable-gpu", "--js-flags=--max-lazy"]
-        started = await playwright.chromium.launch(executable_path=_PROGRAM, args=args)
+        started = await playwright.chromium.launch(executable_path=_PROGRAM, args=["--no-sandbox", "--disable-gpu"])
         yield started
         await started.close()
 

@@ -31,11 +31,12 @@ from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.client import ConnectionGroup
+from aiokafka.conn import CloseReason
 from aiokafka.consumer import consumer as consumer_module
 from aiokafka.consumer import fetcher as fetcher_module
 from aiokafka.consumer.fetcher import Fetcher, FetchError, FetchResult, PartitionRecords
 from aiokafka.consumer.group_coordinator import GroupCoordinator
-from aiokafka.errors import CorruptRecordException, KafkaError, RecordTooLargeError
+from aiokafka.errors import CorruptRecordException, KafkaError, RecordTooLargeError, RequestTimedOutError
 from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.record.memory_records import MemoryRecords
 
@@ -61,6 +62,10 @@ _PARTITION_MS, _LONGEST_MS = 4, 5_000
 
 #: Seconds for the answer to a member that leaves its group; nothing depends on it.
 LEAVE_SECONDS = 2.0
+
+#: Seconds for an answer about offsets, after which its connection is dead. aiokafka gives up the question before the
+#: connection.
+OFFSETS_SECONDS = 10.0
 
 #: A partition is behind if a response had so many bytes of it: half of what aiokafka asks for.
 _BEHIND_BYTES = 2**19
@@ -257,9 +262,17 @@ class _OffsetsAside:
 
     async def send(self, node: int, request: Any, **options: Any) -> Any:
         """Send a request, and return its response."""
-        if isinstance(request, OffsetRequest):
-            options["group"] = ConnectionGroup.COORDINATION
-        return await self._client.send(node, request, **options)
+        if not isinstance(request, OffsetRequest):
+            return await self._client.send(node, request, **options)
+        try:
+            async with asyncio.timeout(OFFSETS_SECONDS):
+                return await self._client.send(node, request, group=ConnectionGroup.COORDINATION)
+        except TimeoutError:
+            # Where there is no group, nothing else uses the connection: one that is silent would stay so for ever.
+            connection = self._client._conns.get((node, ConnectionGroup.COORDINATION))
+            if connection is not None:
+                connection.close(reason=CloseReason.CONNECTION_TIMEOUT)
+            raise RequestTimedOutError from None
 
 
 class _Fetcher(Fetcher):  # type: ignore[misc]

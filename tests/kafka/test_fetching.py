@@ -13,7 +13,8 @@ from aiokafka import TopicPartition
 from aiokafka.client import ConnectionGroup
 from aiokafka.consumer import consumer as consumer_module
 from aiokafka.consumer.subscription_state import SubscriptionState
-from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.errors import KafkaConnectionError, KafkaError, RequestTimedOutError
+from aiokafka.protocol.offset import OffsetRequest
 
 from stream_ldp.kafka import fetching
 from stream_ldp.kafka.decompression import turn_of
@@ -320,3 +321,27 @@ async def test_a_member_leaves_its_group_although_nobody_answers(monkeypatch: py
     member._send_req, member.request_rejoin = silent, lambda: None
     await asyncio.wait_for(member._maybe_leave_group(), SECONDS)
     assert member.generation == -1
+
+
+async def test_a_connection_that_gives_no_answer_about_offsets_is_closed(
+    broker: Broker, fetcher: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A firewall that has forgotten it would else hold up each read of rounds, and of the registry, for ever."""
+
+    class Connection:
+        is_open = True
+
+        def close(self, *, reason: object) -> None:
+            self.is_open = False
+
+    async def send(*_: object, **__: object) -> Any:
+        await asyncio.Event().wait()
+
+    connection = Connection()
+    monkeypatch.setattr(fetching, "OFFSETS_SECONDS", 0.01)
+    monkeypatch.setattr(broker, "send", send)
+    monkeypatch.setattr(broker, "_conns", {(1, ConnectionGroup.COORDINATION): connection}, raising=False)
+    fetcher.ask_offsets_aside()
+    with pytest.raises(RequestTimedOutError):
+        await asyncio.wait_for(fetcher._client.send(1, OffsetRequest(-1, 0, [])), SECONDS)
+    assert not connection.is_open

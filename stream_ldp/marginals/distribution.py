@@ -57,8 +57,9 @@ _RISE_OF_PEAK, _PEAKS = 6.0, 8
 #: point 3/4. At an end there is half of the cell: the end has 3/4 of its users and the neighbour 1/4.
 _SPREAD, _SPREAD_AT_END = 6.0, 3.0
 
-#: Standard deviation of the share of users of a peak that is not found, beforehand. With half of it, ranges beside a
-#: peak are covered less; with twice as much, the errors of smooth numbers of few reports are larger.
+#: Share of users of a peak beforehand: the mean of one that is tried, and the standard deviation of one that is not
+#: found. With half of it, ranges beside a peak are covered less; with twice as much, the errors of smooth numbers of
+#: few reports are larger.
 _SHARE = 0.2
 
 #: Relative size of what keeps a matrix regular where probabilities are 0.
@@ -273,7 +274,8 @@ def _learn(
         _log_likelihood(rows, counts, roots)
         + 0.5 * ((prior * covariance).sum() - np.linalg.slogdet(curvature).logabsdet)
         + (_SHAPE * np.log(of_halves) - (_SHAPE + 0.5) * np.log(halves)).sum()
-        - 0.5 * (roots**2 + variances)[points:].sum()
+        - 0.5 * (roots**2 + variances)[points:].sum() / _SHARE
+        - 0.5 * np.log(_SHARE) * len(peaks)
         - tried.surprise
     )
     # From square roots to probabilities, whose sum is known.
@@ -334,9 +336,9 @@ def _mode(
 
 
 def _prior(precisions: NDArray[np.float64], peaks: int) -> NDArray[np.float64]:
-    """Return the precision of the roots: of a walk with these precisions of its steps, and 1 of each peak's."""
+    """Return the precision of the roots: of a walk with these precisions of its steps, and one for the root of each peak."""
     points = len(precisions) + 1
-    found = np.eye(points + peaks)
+    found = np.eye(points + peaks) / _SHARE
     found[:points, :points] = _second_differences(precisions)
     return found
 

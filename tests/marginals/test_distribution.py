@@ -98,7 +98,8 @@ def test_a_number_that_many_share_is_a_peak_where_it_lies_between_points() -> No
 def test_intervals_beside_a_peak_that_may_be_missed_cover(epsilon: float, users: int, share: float) -> None:
     """So many ages are 40, over 20 seeds; without what peaks may hide, ranges cover a third.
 
-    Of the second case, 0.74 are covered where roots of shares may fall to 0, which the climb cannot leave.
+    0.83 are covered where a peak that is not clear is no part of the errors. Of the second case, it is 0.74 where
+    roots of shares may fall to 0, which the climb cannot leave.
     """
     generator, wave = np.random.default_rng(5), square_wave(epsilon)
     ages = np.exp(-0.5 * ((np.arange(101) - 38) / 14) ** 2)
@@ -114,7 +115,7 @@ def test_intervals_beside_a_peak_that_may_be_missed_cover(epsilon: float, users:
         assert found is not None
         shares, errors = found.curve(0, 100).shares(lows, highs)
         covered.append(np.abs(shares - true) < 1.96 * errors)
-    assert np.mean(covered) > 0.8
+    assert np.mean(covered) > 0.85
 
 
 def test_half_of_the_users_at_an_end_are_not_spread_over_a_cell() -> None:

@@ -29,8 +29,8 @@ _SHAPE = 0.5
 #: leaves noise in smooth distributions at epsilon 0.5, ten times more does not find their peaks.
 _START = 100.0
 
-#: Rounds of learning the precisions, where they have settled, so that none changes by this factor, and rounds beside a
-#: peak that is not clear, of which little is asked.
+#: Rounds of learning the precisions, where they have settled, so that none changes by this factor, and rounds beside
+#: a peak that is not clear: more of them hardly change its errors.
 _ROUNDS, _SETTLED, _UNCLEAR = 30, 0.05, 1
 
 #: Power of the evidence by which fits count: a bound is off by some nats. With 1, ranges beside a peak that has just
@@ -336,7 +336,7 @@ def _mode(
 
 
 def _prior(precisions: NDArray[np.float64], peaks: int) -> NDArray[np.float64]:
-    """Return the precision of the roots: of a walk with these precisions of its steps, and one for the root of each peak."""
+    """Return the precision of the roots: of a walk with these precisions of its steps, and of peaks."""
     points = len(precisions) + 1
     found = np.eye(points + peaks) / _SHARE
     found[:points, :points] = _second_differences(precisions)

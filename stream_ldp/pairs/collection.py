@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 
-from stream_ldp.collection import Label, Part, PositiveDuration, Topics, one_of, require_distinct
+from stream_ldp.collection import Label, Part, Topics, one_of, require_distinct
 from stream_ldp.collection.attributes import require_mapping
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import Encoded, Missing
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle
 from stream_ldp.pairs.question import NOT_HELD, Key, PairsQuestion, variance_of_share
-from stream_ldp.pipeline.window_series import WindowSeries
+from stream_ldp.pipeline.window_series import CollectionOfOneSeries
 from stream_ldp.questions.attributes import AskedAttribute
 from stream_ldp.questions.collection import CollectionOfQuestions
 from stream_ldp.questions.oracles import value_oracle
@@ -96,12 +96,11 @@ def _oracle(spec: PairsSpec, keys: int, *, padding: int) -> FrequencyOracle:
     return min(found, key=lambda oracle: variance_of_share(oracle, padding=padding))
 
 
-class PairsCollection(CollectionOfQuestions):
+class PairsCollection(CollectionOfOneSeries, CollectionOfQuestions):
     """A collection of key-value data, as a collection file describes it.
 
     mechanism: how users are asked, and what perturbs their answers.
     keys: the keys that users may hold.
-    every: time between two provisional answers of an open window.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -111,7 +110,6 @@ class PairsCollection(CollectionOfQuestions):
 
     mechanism_spec: PairsSpec = Field(alias="mechanism")
     keys: KeysSpec = Field(examples=[{"names": ["search", "maps"], "range": [0, 60]}])
-    every_ms: PositiveDuration = Field(alias="every", default=2_000)
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
@@ -156,11 +154,6 @@ class PairsCollection(CollectionOfQuestions):
     def question(self) -> PairsQuestion:
         """The same question by itself."""
         return self.questions.questions[0]
-
-    @cached_property
-    def series(self) -> tuple[WindowSeries, ...]:
-        """The only series."""
-        return (WindowSeries(name="pairs", every_ms=self.every_ms),)
 
     @property
     def _meaning(self) -> list[Any]:

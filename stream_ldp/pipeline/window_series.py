@@ -1,12 +1,13 @@
 """The series with one answer a window, made of all its reports, of collections which ask each user one question."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import Self
 
-if TYPE_CHECKING:
-    from stream_ldp.collection import Window
+from pydantic import Field, model_validator
+
+from stream_ldp.collection import PositiveDuration, Prior, Window
+from stream_ldp.collection.records import CollectionOfRecords
 
 #: Name of the only statistic: the answers to all questions.
 STATISTIC = ("answers",)
@@ -33,3 +34,32 @@ class WindowSeries:
     def follows(self, window_ms: int) -> tuple[str, None]:  # noqa: ARG002
         """Name the answer before: its own latest final, which is the prior of this one."""
         return self.name, None
+
+
+class CollectionOfOneSeries(CollectionOfRecords):
+    """A collection with one series of answers, which has the name of their topic.
+
+    every: time between two provisional answers of an open window.
+    """
+
+    every_ms: PositiveDuration = Field(alias="every", default=2_000)
+
+    @cached_property
+    def series(self) -> tuple[WindowSeries, ...]:
+        """The only series."""
+        return (WindowSeries(name=self.topics.answers, every_ms=self.every_ms),)
+
+
+class CollectionOfFilteredSeries(CollectionOfOneSeries):
+    """A collection with one series of answers, which learn from those of previous windows.
+
+    prior: what the answers of a window are held against: nothing (`window`), or those of previous windows
+        (`temporal`); by default `temporal` where it is possible.
+    """
+
+    prior: Prior | None = None
+
+    @model_validator(mode="after")
+    def _windows_can_learn(self) -> Self:
+        self.window.check_prior(self.prior, "prior")
+        return self

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
 
-from stream_ldp.collection import Label, Part, PositiveDuration, Prior, Topics, one_of
+from stream_ldp.collection import Label, Part, Topics, one_of
 from stream_ldp.collection.attributes import refused_of
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.collection.values import encode_value, text_of
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms import FrequencyOracle
-from stream_ldp.pipeline.window_series import WindowSeries
+from stream_ldp.pipeline.window_series import CollectionOfFilteredSeries
 from stream_ldp.places.questions import CLASS, PLACE, REGION, PlaceQuestion
 from stream_ldp.places.tree import PlaceTree, even_tree, named_tree
 from stream_ldp.questions.attributes import AskedAttribute
@@ -86,7 +86,7 @@ class _Epsilon(Choice):
             return super().encode(value)
 
 
-class PlaceCollection(CollectionOfQuestions):
+class PlaceCollection(CollectionOfFilteredSeries, CollectionOfQuestions):
     """A collection of places, as a collection file describes it.
 
     mechanism: how users are asked, and what perturbs their places.
@@ -94,9 +94,6 @@ class PlaceCollection(CollectionOfQuestions):
     levels: in place of it, the number of parts of the root, of each of its parts, and so on.
     root: name of the region that holds all places.
     other: place that stands for all that are not in the file; without it, users there report nothing, which shows it.
-    every: time between two provisional answers of an open window.
-    prior: what the answers of a window are held against: nothing (`window`), or those of previous windows
-        (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -111,12 +108,9 @@ class PlaceCollection(CollectionOfQuestions):
     levels: tuple[Annotated[int, Field(ge=2)], ...] | None = Field(default=None, min_length=1)
     root: Label = "everywhere"
     other: Label | None = None
-    every_ms: PositiveDuration = Field(alias="every", default=2_000)
-    prior: Prior | None = None
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
-        self.window.check_prior(self.prior, "prior")
         if (self.places is None) == (self.levels is None):
             raise ParameterError("give either `places`, a tree of regions, or `levels`, such as [4, 4, 4]")
         if self.other is not None and self.other not in self.tree.places:
@@ -174,11 +168,6 @@ class PlaceCollection(CollectionOfQuestions):
             Choice("region", [region.name for region in self.tree.regions]),
             _Epsilon(self.mechanism_spec.epsilon),
         )
-
-    @cached_property
-    def series(self) -> tuple[WindowSeries, ...]:
-        """The only series."""
-        return (WindowSeries(name="places", every_ms=self.every_ms),)
 
     @property
     def _meaning(self) -> list[Any]:

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Part, PositiveDuration, Prior, Topics
+from stream_ldp.collection import MAX_BITS, Part, Topics
 from stream_ldp.collection.attributes import encode_record
 from stream_ldp.collection.located import Misplaced
-from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import ParameterError
-from stream_ldp.pipeline.window_series import WindowSeries
+from stream_ldp.pipeline.window_series import CollectionOfFilteredSeries
 from stream_ldp.strings.attribute import StringAttribute
 from stream_ldp.strings.method import StringMethod
 from stream_ldp.strings.ngrams import RapporUnknown
@@ -52,14 +51,11 @@ class StringSpec(Part):
         return METHODS[self.method].of(attribute, epsilon=self.epsilon)
 
 
-class StringCollection(CollectionOfRecords):
+class StringCollection(CollectionOfFilteredSeries):
     """A collection of strings, as a collection file describes it.
 
     mechanism: how users are asked, and what finds the frequent strings.
     string: the string that each user has.
-    every: time between two provisional answers of an open window.
-    prior: what the ranking of a window is held against: nothing (`window`), or those of previous windows
-        (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -69,12 +65,9 @@ class StringCollection(CollectionOfRecords):
 
     mechanism_spec: StringSpec = Field(alias="mechanism")
     string: StringAttribute = Field(examples=[{"name": "word", "length": 6}])
-    every_ms: PositiveDuration = Field(alias="every", default=2_000)
-    prior: Prior | None = None
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
-        self.window.check_prior(self.prior, "prior")
         try:
             bits = self.bits
         except ParameterError as error:
@@ -92,11 +85,6 @@ class StringCollection(CollectionOfRecords):
     def method(self) -> StringMethod:
         """The method, with its questions."""
         return replace(self.mechanism_spec.made(self.string), reports_per_user=self.window.reports_per_user)
-
-    @cached_property
-    def series(self) -> tuple[WindowSeries, ...]:
-        """The only series."""
-        return (WindowSeries(name="strings", every_ms=self.every_ms),)
 
     @property
     def _meaning(self) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, S
 from pydantic import Field, model_validator
 
 from stream_ldp.collection.attributes import Encoder
-from stream_ldp.collection.collection import Collection, Part, Series, Topics
-from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.collection import Collection, Part, Series, Topics, require_distinct
+from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.collection.records import CollectionOfRecords
 
 #: Most bytes of the synthetic records of a window. They fit one segment of their topic, which keeps 16 of them (see
@@ -25,6 +26,11 @@ WINDOW_BYTES = 64 * 2**20
 #: Most bytes of the records of a chunk, and of the labels of their values beside them: together, and with the little
 #: else that is said, they are within the 1 MiB that consumers fetch at a time by default.
 CHUNK_BYTES = 500 * 2**10
+
+
+#: Most cells of one estimate: with three numbers a cell of up to 25 bytes of JSON, and two of 15, it has less than 14
+#: MB, within the 16 MiB that an estimates topic accepts in one record.
+MAX_CELLS = 2**17
 
 
 class Synthesis(StrEnum):
@@ -89,6 +95,14 @@ class SynthesizingCollection(CollectionOfRecords):
         @property
         def attributes(self) -> Sequence[Labelled]: ...
 
+        @property
+        def estimates(self) -> Sequence[Any]: ...
+
+    @property
+    def series(self) -> Sequence[Any]:
+        """The estimates."""
+        return self.estimates
+
     @property
     def synthesizes(self) -> bool:
         return self.synthesis is not None
@@ -105,6 +119,20 @@ class SynthesizingCollection(CollectionOfRecords):
             ParameterError: its pairs have too many cells.
         """
         raise NotImplementedError
+
+    def _check_estimates(self) -> None:
+        """Require that estimates are of attributes of the collection, can be solved, and can have their priors."""
+        require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
+        for index, estimate in enumerate(self.estimates):
+            for field in ("of", "among"):
+                for place, name in enumerate(getattr(estimate, field, None) or ()):
+                    if name not in self._positions:
+                        problem = f"{name!r} is not an attribute{suggestion(name, self._positions)}"
+                        raise Misplaced(problem, "estimates", index, field, place)
+            self.window.check_prior(estimate.prior, "estimates", index, "prior")
+            cells = math.prod(self.sizes_of(estimate))
+            if cells > MAX_CELLS:
+                raise Misplaced(f"{cells:,} cells; at most {MAX_CELLS:,} can be solved", "estimates", index, "of")
 
     @cached_property
     def _positions(self) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -24,8 +23,8 @@ from stream_ldp.collection import (
     require_distinct,
     shown_duration,
 )
-from stream_ldp.collection.located import Misplaced, parse_values, suggestion
-from stream_ldp.collection.synthesis import SynthesisSpec, SynthesizingCollection
+from stream_ldp.collection.located import Misplaced, parse_values
+from stream_ldp.collection.synthesis import MAX_CELLS, SynthesisSpec, SynthesizingCollection
 from stream_ldp.collection.values import Edge, encode_value, fill_in_values
 from stream_ldp.deferred import deferred
 from stream_ldp.ledger.reports import TAG_WORDS
@@ -41,10 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, ReportCost
-
-#: Most cells of one estimate: with three numbers a cell of up to 25 bytes of JSON, and two of 15, it has less than 14
-#: MB, within the 16 MiB that an estimates topic accepts in one record.
-MAX_CELLS = 2**17
 
 EstimatesT = TypeVar("EstimatesT", bound=Collection)
 
@@ -137,23 +132,13 @@ class JointCollection(SynthesizingCollection):
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
         require_distinct([attribute.name for attribute in self.attributes], "attribute names", "attributes", "name")
-        require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
         if sum(self.sizes) + self.pseudonym_bits > MAX_BITS:
             raise Misplaced(f"{sum(self.sizes):,} values in all; at most {MAX_BITS:,} fit a report", "attributes")
         try:
             _ = self.mechanism
         except Misplaced as error:
             raise Misplaced(str(error), "mechanism", *error.place) from error
-        for index, estimate in enumerate(self.estimates):
-            for field, names in (("of", estimate.of), ("among", estimate.among or ())):
-                for place, name in enumerate(names):
-                    if name not in self._positions:
-                        problem = f"{name!r} is not an attribute{suggestion(name, self._positions)}"
-                        raise Misplaced(problem, "estimates", index, field, place)
-            self.window.check_prior(estimate.prior, "estimates", index, "prior")
-            cells = math.prod(self.sizes_of(estimate))
-            if cells > MAX_CELLS:
-                raise Misplaced(f"{cells:,} cells; at most {MAX_CELLS:,} can be solved", "estimates", index, "of")
+        self._check_estimates()
         for one, other in combinations(self.attributes, 2) if self.synthesis is not None else ():
             cells = len(one.values) * len(other.values)
             if cells > MAX_CELLS:
@@ -365,11 +350,6 @@ class JointCollection(SynthesizingCollection):
         """
         pseudonym = self.pseudonym_bits
         return (*range(pseudonym), *(pseudonym + bit for bit in self.bits_of(of)))
-
-    @property
-    def series(self) -> tuple[EstimateSpec, ...]:
-        """The estimates."""
-        return self.estimates
 
     @property
     def whole(self) -> EstimateSpec:

@@ -29,15 +29,28 @@ class JointSpec(Part):
 
     name: name of the series of estimates.
     of: the attributes, in the order of the axes of the result.
+    prior: what the estimate of a window is held against: nothing but its own reports (`window`), or the estimates of
+        previous windows as well (`temporal`); by default `temporal` where it is possible.
+    every_ms: time between two provisional estimates of an open window, in milliseconds.
     """
 
     name: Name
     of: tuple[str, ...] = Field(min_length=1)
+    prior: Prior | None = None
+    every_ms: PositiveDuration = Field(alias="every", default=2_000)
 
     @model_validator(mode="after")
     def _attributes_are_distinct(self) -> Self:
         require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
         return self
+
+    def period_ms(self, window: Window) -> int:
+        """Return the hop of the windows."""
+        return window.pane_ms
+
+    def follows(self, window_ms: int) -> tuple[str, int | None]:  # noqa: ARG002
+        """Name the answer before, from which this one starts: its own latest final."""
+        return self.name, None
 
 
 class EstimateSpec(JointSpec):
@@ -49,17 +62,12 @@ class EstimateSpec(JointSpec):
     among: attributes, those of the estimate and more, whose pairs are all evidence of one hidden factor that makes
         them dependent. Where it can be seen, the estimate is shrunk towards what it makes of its own attributes. By
         default, the estimate learns from its own attributes alone.
-    prior: where the prior of a window comes from: its own reports (`window`), or the estimate of the previous window
-        as well (`temporal`); by default `temporal` where it is possible.
-    every_ms: time between two provisional estimates of an open window, in milliseconds.
     """
 
     among: Annotated[tuple[str, ...], Field(min_length=3, max_length=MAX_AMONG)] | None = None
     method: Literal["em", "lasso", "lremh"] = "lremh"
     stop: Literal["certificate", "paper"] = "certificate"
     delta: float = Field(default=0.001, gt=0, allow_inf_nan=False)
-    prior: Prior | None = None
-    every_ms: PositiveDuration = Field(alias="every", default=2_000)
 
     @model_validator(mode="after")
     def _its_attributes_are_among_others(self) -> Self:
@@ -90,11 +98,3 @@ class EstimateSpec(JointSpec):
     def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
         """Name its statistic: the counts of the rows of some attributes, in every window."""
         return self.counted
-
-    def period_ms(self, window: Window) -> int:
-        """Return the hop of the windows."""
-        return window.pane_ms
-
-    def follows(self, window_ms: int) -> tuple[str, int | None]:  # noqa: ARG002
-        """Name the answer before: its own latest final, from whose joint the solver starts."""
-        return self.name, None

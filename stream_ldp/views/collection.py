@@ -1,6 +1,5 @@
 """Collections whose users are each asked about one view, and whose estimates are of any attributes."""
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
@@ -10,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from stream_ldp.collection import Topics, require_distinct
-from stream_ldp.collection.located import Misplaced, suggestion
+from stream_ldp.collection import Topics
+from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.synthesis import SynthesizingCollection
 from stream_ldp.deferred import deferred
 from stream_ldp.errors import ParameterError
 from stream_ldp.questions.collection import AskingCollection
 from stream_ldp.questions.questions import QuestionSet, Table
-from stream_ldp.records.collection import AD_HOC, MAX_CELLS, with_estimate
+from stream_ldp.records.collection import AD_HOC, with_estimate
 from stream_ldp.views.cells import ViewAxis
 from stream_ldp.views.question import AnyViewQuestion
 from stream_ldp.views.series import ViewEstimateSpec
@@ -43,19 +42,11 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
 
     @model_validator(mode="after")
     def _estimates_are_determined(self) -> Self:
-        require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
+        self._check_estimates()
         if self.synthesis is not None and self.synthesis.stop is not None:
             raise Misplaced("views are fitted in one way: leave it out", "synthesis", "stop")
         covered = {of for view in self.questions.questions for size in (1, 2) for of in combinations(view.of, size)}
         for index, estimate in enumerate(self.estimates):
-            self.window.check_prior(estimate.prior, "estimates", index, "prior")
-            for axis, name in enumerate(estimate.of):
-                if name not in self._positions:
-                    problem = f"{name!r} is not an attribute{suggestion(name, self._positions)}"
-                    raise Misplaced(problem, "estimates", index, "of", axis)
-            cells = math.prod(self.sizes_of(estimate))
-            if cells > MAX_CELLS:
-                raise Misplaced(f"{cells:,} cells; at most {MAX_CELLS:,} can be solved", "estimates", index, "of")
             if self.mechanism_spec.ask in ("auto", "independent"):
                 # Both ask about every attribute; auto leaves pairs out whose noise is more than their dependence.
                 continue
@@ -78,11 +69,6 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
     def questions(self) -> QuestionSet[AnyViewQuestion]:
         """See `AskingCollection.questions`: one for each view."""
         return self.mechanism_spec.questions(self.attributes)
-
-    @property
-    def series(self) -> tuple[ViewEstimateSpec, ...]:
-        """The estimates."""
-        return self.estimates
 
     @property
     def whole(self) -> ViewEstimateSpec:

@@ -45,144 +45,131 @@ _SHOWN = 10
 
 _OTHER_USERS = "  -> if each line is another user's: --many-users"
 
-_Records = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RECORDS",
-        help="File of CSV or JSON lines, one record a line; for an item collection, one set a line, and the last "
-        "one counts. Use - for standard input.",
-        show_default=False,
-    ),
-]
-_Epochs = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Number of epochs after which to end, including the one in progress.",
-        show_default="until Ctrl-C",
-        rich_help_panel=_ITEMS_PANEL,
-    ),
-]
-_SecretFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="File of the user's secret, created, readable by its owner alone, if it does not exist. "
-        "Beside it, SECRET_FILE.ledger counts what the user has spent.",
-        show_default="`secret` in the directory of your application settings",
-        dir_okay=False,
-    ),
-]
-_ManyUsers = Annotated[
-    bool,
-    typer.Option(
-        "--many-users", help="Take each line for another user, who reports once in a lifetime, without a secret."
-    ),
-]
-_Budget = Annotated[
-    float | None,
-    typer.Option(
-        help="Lifetime privacy budget of the user over all collections, in nats; inf to count only. "
-        "A report that would cost more than is left is refused. A new user needs one.",
-        show_default="that in the ledger",
-        rich_help_panel=_LEDGER_PANEL,
-    ),
-]
-_PerDay = Annotated[
-    float | None,
-    typer.Option(
-        help="Nats that all reports of one day, UTC, may cost; inf to leave it to the budget.",
-        show_default="that in the ledger",
-        rich_help_panel=_LEDGER_PANEL,
-    ),
-]
-_PerSpan = Annotated[
-    float | None,
-    typer.Option(
-        help="Nats that all reports of any --span-days days that follow each other may cost; inf for no such budget.",
-        show_default="that in the ledger",
-        rich_help_panel=_LEDGER_PANEL,
-    ),
-]
-_SpanDays = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Days of 24 hours that --per-span is about.",
-        show_default="those in the ledger",
-        rich_help_panel=_LEDGER_PANEL,
-    ),
-]
-_Assume = Annotated[
-    Assumption | None,
-    typer.Option(
-        help="Assumption about the user's record. constant: it never changes; another one is refused. "
-        "values: each attribute has at most --max-values values; the times of their changes are not hidden. "
-        "fresh: anything may change, and every report has new permanent noise; many reports cost most.",
-        show_default="that in the ledger, constant for a new user",
-        rich_help_panel=_LEDGER_PANEL,
-    ),
-]
-_MaxValues = Annotated[
-    int | None,
-    typer.Option(
-        help="Number of different values that one attribute may have, with --assume values; one more is refused.",
-        show_default=False,
-        rich_help_panel=_LEDGER_PANEL,
-    ),
-]
-_Linked = Annotated[
-    bool | None,
-    typer.Option(
-        "--linked/--unlinked",
-        help="Whether reports may carry a pseudonym by which those of a period are linked, if the collection "
-        "asks for it; else they are refused.",
-        show_default="that in the ledger, unlinked for a new user",
-        rich_help_panel=_LEDGER_PANEL,
-    ),
-]
-_ChangeTerms = Annotated[
-    bool,
-    typer.Option(
-        "--change-terms",
-        help="Agree to --budget, --per-day, --per-span, --assume, --max-values and --linked although they allow "
-        "more than before. Stricter ones need no agreement.",
-        rich_help_panel=_LEDGER_PANEL,
-    ),
-]
-_NewLedger = Annotated[
-    bool,
-    typer.Option(
-        "--new-ledger",
-        help="Create a ledger for a secret that has none; earlier reports with the secret are not counted.",
-        rich_help_panel=_LEDGER_PANEL,
-    ),
-]
-_Form = Annotated[
-    Format,
-    typer.Option("--format", help="Format of the lines. auto: JSON if the first line begins with a brace."),
-]
-_SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip lines that are not records, and count them.")]
-
 
 @with_settings(CLIENT)
 def report(
     file: CollectionFile,
-    records: _Records = Path("-"),
+    records: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RECORDS",
+            help="File of CSV or JSON lines, one record a line; for an item collection, one set a line, and the last "
+            "one counts. Use - for standard input.",
+            show_default=False,
+        ),
+    ] = Path("-"),
     *,
-    epochs: _Epochs = None,
-    secret_file: _SecretFile = None,
-    many_users: _ManyUsers = False,
-    budget: _Budget = None,
-    per_day: _PerDay = None,
-    per_span: _PerSpan = None,
-    span_days: _SpanDays = None,
-    assume: _Assume = None,
-    max_values: _MaxValues = None,
-    linked: _Linked = None,
-    change_terms: _ChangeTerms = False,
-    new_ledger: _NewLedger = False,
-    form: _Form = Format.AUTO,
-    skip_bad: _SkipBad = False,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of epochs after which to end, including the one in progress.",
+            show_default="until Ctrl-C",
+            rich_help_panel=_ITEMS_PANEL,
+        ),
+    ] = None,
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of the user's secret, created, readable by its owner alone, if it does not exist. "
+            "Beside it, SECRET_FILE.ledger counts what the user has spent.",
+            show_default="`secret` in the directory of your application settings",
+            dir_okay=False,
+        ),
+    ] = None,
+    many_users: Annotated[
+        bool,
+        typer.Option(
+            "--many-users", help="Take each line for another user, who reports once in a lifetime, without a secret."
+        ),
+    ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Lifetime privacy budget of the user over all collections, in nats; inf to count only. "
+            "A report that would cost more than is left is refused. A new user needs one.",
+            show_default="that in the ledger",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    per_day: Annotated[
+        float | None,
+        typer.Option(
+            help="Nats that all reports of one day, UTC, may cost; inf to leave it to the budget.",
+            show_default="that in the ledger",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    per_span: Annotated[
+        float | None,
+        typer.Option(
+            help="Nats that all reports of any --span-days days that follow each other may cost; "
+            "inf for no such budget.",
+            show_default="that in the ledger",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    span_days: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Days of 24 hours that --per-span is about.",
+            show_default="those in the ledger",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    assume: Annotated[
+        Assumption | None,
+        typer.Option(
+            help="Assumption about the user's record. constant: it never changes; another one is refused. "
+            "values: each attribute has at most --max-values values; the times of their changes are not hidden. "
+            "fresh: anything may change, and every report has new permanent noise; many reports cost most.",
+            show_default="that in the ledger, constant for a new user",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    max_values: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of different values that one attribute may have, with --assume values; one more is refused.",
+            show_default=False,
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    linked: Annotated[
+        bool | None,
+        typer.Option(
+            "--linked/--unlinked",
+            help="Whether reports may carry a pseudonym by which those of a period are linked, if the collection "
+            "asks for it; else they are refused.",
+            show_default="that in the ledger, unlinked for a new user",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = None,
+    change_terms: Annotated[
+        bool,
+        typer.Option(
+            "--change-terms",
+            help="Agree to --budget, --per-day, --per-span, --assume, --max-values and --linked although they allow "
+            "more than before. Stricter ones need no agreement.",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = False,
+    new_ledger: Annotated[
+        bool,
+        typer.Option(
+            "--new-ledger",
+            help="Create a ledger for a secret that has none; earlier reports with the secret are not counted.",
+            rich_help_panel=_LEDGER_PANEL,
+        ),
+    ] = False,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="Format of the lines. auto: JSON if the first line begins with a brace."),
+    ] = Format.AUTO,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Skip lines that are not records, and count them.")
+    ] = False,
     settings: Settings,
 ) -> None:
     """Publish reports of the lines of a file or of standard input, as they come.

@@ -16,7 +16,7 @@ from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.table_output import Form, Level, Output, TableFormat, form_of, write_table
 from stream_ldp.client.answers import fetch_answers
-from stream_ldp.client.table import differences_of
+from stream_ldp.client.table import differences_of, table_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
@@ -156,15 +156,14 @@ async def query(
         _draw(answers, plot, level=level, of=of, given=given)
         return
     names = [each.split(",") if each else [] for each in (of, given)]
+    selection = replace(ranges, of=names[0], given=names[1])
     brief = form is TableFormat.TEXT and not everything_known and not between
     if form is TableFormat.TEXT:
         answers = answers.labelled(labels)
     if difference:
-        table = differences_of(answers, selection=replace(ranges, of=names[0], given=names[1]), level=level)
+        table = differences_of(answers, selection=selection, level=level)
     else:
-        table = answers.table(
-            level=level, of=names[0], given=names[1], between=ranges.between, within=ranges.within, brief=brief
-        )
+        table = table_of(answers, selection=selection, level=level, brief=brief)
     if form is TableFormat.TEXT and title is not None:
         echo(f"title: {title}")
     write_table(table, form, output)

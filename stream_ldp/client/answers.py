@@ -17,6 +17,7 @@ from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
 from stream_ldp.pipeline.answer import Answer, moment
 from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.pipeline.selection import Selection
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Answers(Sequence["Answer"]):
             MissingExtra: matplotlib is not installed.
             ParameterError: as `table`, or there is nothing to draw.
         """
-        return figure_of(self.found, level=level, of=of, given=given)
+        return figure_of(self.found, level=level, of=_names(of), given=_names(given))
 
     def table(
         self,
@@ -104,7 +105,8 @@ class Answers(Sequence["Answer"]):
         Raises:
             ParameterError: the level is not between 0 and 1, or no answer has such a distribution.
         """
-        return table_of(self.found, level=level, of=of, given=given, between=between, within=within, brief=brief)
+        selection = Selection(of=_names(of), given=_names(given), between=between, within=within)
+        return table_of(self.found, selection=selection, level=level, brief=brief)
 
 
 async def fetch_answers(
@@ -187,6 +189,10 @@ async def _newest(
                 answers.remove(earlier)
         answers.append(answer)
     return [answer for answers in kept.values() for answer in answers]
+
+
+def _names(names: str | Sequence[str]) -> Sequence[str]:
+    return (names,) if isinstance(names, str) else names
 
 
 def _ms(time: datetime | None, otherwise: float) -> float:

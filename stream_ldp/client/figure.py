@@ -17,9 +17,7 @@ MAX_CELLS = 8
 _GAP = 1.5
 
 
-def figure_of(
-    answers: Sequence[Answer], *, level: float, of: str | Sequence[str] = (), given: str | Sequence[str] = ()
-) -> Any:
+def figure_of(answers: Sequence[Answer], *, level: float, of: Sequence[str] = (), given: Sequence[str] = ()) -> Any:
     """Draw the largest cells of the last answer, in all answers of its series.
 
     level: probability with which an interval holds the true number.
@@ -30,7 +28,6 @@ def figure_of(
         ParameterError: there is nothing to draw, or an answer has no such attributes.
     """
     figure = imported("matplotlib.figure", extra="analysis").Figure(layout="constrained")
-    of, given = ((of,) if isinstance(of, str) else of), ((given,) if isinstance(given, str) else given)
     if not answers:
         raise ParameterError("there is no answer to draw")
     series = [answer for answer in answers if answer.series == answers[-1].series]

@@ -15,7 +15,7 @@ from stream_ldp.extras import imported
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.cells import LEVEL, Cell
 from stream_ldp.pipeline.difference import differences
-from stream_ldp.pipeline.selection import Selection
+from stream_ldp.pipeline.selection import EVERYTHING, Selection
 from stream_ldp.quantity import quantity
 from stream_ldp.spreadsheet import csv_line, plain
 
@@ -136,27 +136,19 @@ def _shown(value: Any) -> str:
 def table_of(
     answers: Iterable[Answer],
     *,
+    selection: Selection = EVERYTHING,
     level: float = LEVEL,
-    of: str | Sequence[str] = (),
-    given: str | Sequence[str] = (),
-    between: tuple[float, float] | None = None,
-    within: Mapping[str, tuple[float, float]] | None = None,
     brief: bool = False,
 ) -> Table:
     """Return the numbers of some answers as a table.
 
+    selection: what of each answer is wanted. Answers that do not have it are left out if others do.
     level: probability with which an interval from `low` to `high` holds the true number.
-    of, given: attributes whose distributions are wanted, or the only one; none for all of the answers. Answers that
-        have no such distribution are left out if others have it.
-    between: two numbers: the shares of users between them, and their means, are wanted.
-    within: two numbers for each of some attributes: the share of users of whom all are between theirs is wanted, for
-        each value of `of`.
     brief: whether the many points of a distribution are put together to a few bins of round numbers.
 
     Raises:
         ParameterError: the level is not between 0 and 1, or no answer has such a distribution.
     """
-    selection = Selection(of=_names(of), given=_names(given), between=between, within=within)
     rows: list[dict[str, Any]] = []
     refused: dict[str, ParameterError] = {}
     for answer in answers:
@@ -192,10 +184,6 @@ def differences_of(answers: Iterable[Answer], *, selection: Selection, level: fl
     if not rows:
         raise ParameterError("a difference needs two answers with the same numbers: there are none")
     return Table(tuple(rows))
-
-
-def _names(names: str | Sequence[str]) -> Sequence[str]:
-    return (names,) if isinstance(names, str) else names
 
 
 def _brief(answer: Answer, cells: Sequence[Cell]) -> Iterator[Cell]:

@@ -15,12 +15,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from stream_ldp.client.answers import Answers
 from stream_ldp.client.table import Table, table_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import MissingExtra
 from stream_ldp.kinds import KINDS
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.pipeline.answer import Answer, RegionPart, RegionState
+from stream_ldp.pipeline.selection import Selection
 from stream_ldp.records.distribution import Axis
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import result_of
@@ -66,7 +68,7 @@ def test_users_at_the_edge_of_a_bin_are_in_one_bin() -> None:
     people = users(8_000)
     people["1"] = np.repeat([40, 20], [7_200, 800])
     answer = solved(collection, (1.0, sums_of(collection, rows_of(collection, people))))
-    rows = [row for row in table_of([answer], of="age", brief=True).rows if row["quantity"] == "share"]
+    rows = [row for row in Answers((answer,)).table(of="age", brief=True).rows if row["quantity"] == "share"]
     shares = {row["value"]: row["estimate"] for row in rows}
     assert sum(shares.values()) == pytest.approx(1.0, abs=1e-9)
     assert shares["40 to 50"] == pytest.approx(0.9, abs=0.05)
@@ -83,10 +85,10 @@ def test_marginals_have_rows_for_each_value_and_mean() -> None:
     rows = table_of([marginals_of(sampled_collection(), 500)]).rows
     assert {row["quantity"] for row in rows} >= {"frequency", "mean"}
     assert all(row["answers"] > 0 for row in rows)
-    diet = table_of([marginals_of(sampled_collection(), 500)], of=["diet"]).rows
+    diet = table_of([marginals_of(sampled_collection(), 500)], selection=Selection(of=["diet"])).rows
     assert {row["attribute"] for row in diet} == {"diet"}
     with pytest.raises(ParameterError, match="nothing is known of one, given another"):
-        table_of([marginals_of(sampled_collection(), 500)], of=["diet"], given=["age"])
+        table_of([marginals_of(sampled_collection(), 500)], selection=Selection(of=["diet"], given=["age"]))
 
 
 def test_a_ranking_of_strings_has_a_row_for_each_string() -> None:
@@ -103,9 +105,9 @@ def test_the_answers_of_every_kind_name_their_numbers(kind: str) -> None:
 
 
 def test_marginals_have_a_standard_error_or_a_bound_where_nothing_says_how_errors_go_together() -> None:
-    (known, _) = table_of([estimate_of()], of=["bathing"]).rows
+    (known, _) = table_of([estimate_of()], selection=Selection(of=["bathing"])).rows
     assert known["standard_error"] == pytest.approx(0.01)
-    rows = table_of([estimate_of(effects=None)], of=["bathing"]).rows
+    rows = table_of([estimate_of(effects=None)], selection=Selection(of=["bathing"])).rows
     assert [(row["bathing"], row["estimate"]) for row in rows] == [
         ("no", pytest.approx(0.6)),
         ("yes", pytest.approx(0.4)),
@@ -122,7 +124,7 @@ def test_an_attribute_may_have_the_name_of_a_column() -> None:
 
 def test_rankings_have_no_attributes_to_choose_from() -> None:
     with pytest.raises(ParameterError, match="have no attributes"):
-        table_of([result_of(7)], of=["item"])
+        table_of([result_of(7)], selection=Selection(of=["item"]))
 
 
 def test_every_form_holds_the_same_numbers(tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_every_form_holds_the_same_numbers(tmp_path: Path) -> None:
 
 def test_what_is_not_known_is_empty_and_never_nan() -> None:
     estimate = estimate_of(probability=[[0.3, 0.3, 0.4], [0.0, 0.0, 0.0]])
-    table = table_of([estimate], of=["mobility"], given=["bathing"])
+    table = table_of([estimate], selection=Selection(of=["mobility"], given=["bathing"]))
     assert [row["estimate"] for row in json.loads(table.to_json())][3:] == [None] * 3
     assert "nan" not in table.to_csv().lower()
 
@@ -186,13 +188,13 @@ def test_text_needs_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_answers_that_lack_an_attribute_are_left_out_where_others_have_it() -> None:
     bathing, mobility = estimate_of().axes
     lacking = estimate_of(estimate="other", axes=(Axis(attribute="diet", values=bathing.values), mobility))
-    rows = table_of([lacking, estimate_of()], of=["bathing"]).rows
+    rows = table_of([lacking, estimate_of()], selection=Selection(of=["bathing"])).rows
     assert [(row["series"], row["bathing"]) for row in rows] == [
         ("bathing-mobility", "no"),
         ("bathing-mobility", "yes"),
     ]
     with pytest.raises(ParameterError) as caught:
-        table_of([lacking, lacking, estimate_of()], of=["sleep"])
+        table_of([lacking, lacking, estimate_of()], selection=Selection(of=["sleep"]))
     assert str(caught.value).splitlines() == [
         "other: 'sleep' is not an attribute of this estimate; known are diet, mobility",
         "bathing-mobility: 'sleep' is not an attribute of this estimate; known are bathing, mobility",

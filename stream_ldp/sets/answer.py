@@ -34,6 +34,12 @@ _DRAWN = (
     "who hold the item, and only the order counts"
 )
 
+#: What is said of errors that are mostly a doubt.
+_UNSEEN = (
+    "intervals are wide since sets may exceed the slots, and reports do not show by how much; `set_size: ask` "
+    "has sizes reported"
+)
+
 
 def itemset_name(items: Iterable[str]) -> str:
     """Return the name of an itemset in displays and tables, from those of its items."""
@@ -90,7 +96,9 @@ class NextPhase(MessagePart):
     padding: Positive = Field(description="slots that a set is padded to")
     correction: Finite = Field(gt=0, description="factor for sets that do not fit the slots")
     doubt: Finite = Field(
-        ge=0, description="standard deviation of what else they may cost a frequency, as a share of it"
+        ge=0,
+        description="after numbers of candidates, the standard deviation of what else they may cost a frequency, as "
+        "a share of it; otherwise the scale of the share of users whose sets are larger than the slots so far",
     )
     share: Finite = Field(
         gt=0, le=1, description="the candidates' part of all items that were estimated, by their frequencies"
@@ -202,6 +210,13 @@ class Ranking(Answer):
         description="whether frequencies are those among items drawn one from each set, whose size is not known, so "
         "that only their order has a meaning: before the last phases, without a set size",
     )
+    unseen: Finite | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="part of the squared standard errors of the items that is a doubt about sets larger than the "
+        "slots, which reports leave open; null before the last phase about items",
+    )
     items: tuple[HeavyHitter, ...] = Field(
         description="the k best, most frequent first; none where it is of sizes or itemsets"
     )
@@ -308,6 +323,7 @@ class Ranking(Answer):
             evidence=(
                 *(() if self.complete else (self._prospect,)),
                 *((_DRAWN,) if self.drawn else ()),
+                *((_UNSEEN,) if self.unseen is not None and self.unseen > 0.5 else ()),
                 f"{counts} reports, phase by phase" if earlier else quantity(last, "report"),
             ),
             previous=(previous(f"{quantity(weight, 'report')} of the last phase", periods="epochs"),)

@@ -87,8 +87,9 @@ class Inquiry:
     padding: l, number of slots that a set is padded to with dummies before one is drawn.
     correction: factor that corrects for sets with more than `padding` candidates (Wang, Li and Jha, 2018, section
         V-D); 1 if none is estimated.
-    doubt: standard deviation of what sets with more than `padding` candidates may cost a frequency, beyond the
-        correction, as a share of it.
+    doubt: where a phase has counted candidates, the standard deviation of what sets with more of them than `padding`
+        may cost a frequency, beyond the correction, as a share of it. Otherwise the scale of the share of the users
+        whose sets are larger than the padding of the phase before.
     share: the candidates' part of all items that the estimate before is about, by their frequencies.
     sizes: those that users have reported to an earlier phase; None if none has asked for them, or nobody answered.
     missing: whether the candidates that a set lacks are asked for, in place of those that it holds: of items that

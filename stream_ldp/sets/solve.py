@@ -84,6 +84,7 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
         reports_per_phase=ranking_reports,
         sizes=_sizes(collection, oracle, sums) if asks_sizes and sums.reports else (),
         drawn=estimate.drawn,
+        unseen=_unseen(estimate, k=method.k) if phase.number == items_found else None,
         items=_heavy_hitters(collection, estimate) if phase.number <= items_found else (),
         itemsets=_itemsets(collection, estimate, before) if counts_itemsets and before is not None else (),
         candidates=() if counts_itemsets else _candidates(estimate),
@@ -111,6 +112,14 @@ def _sizes(collection: ItemCollection, oracle: FrequencyOracle, sums: ReportSums
             class_names(collection.items.count), frequency.tolist(), error.tolist(), strict=True
         )
     )
+
+
+def _unseen(estimate: RankingEstimate, *, k: int) -> float | None:
+    """Compute the part of the squared errors of the k best items that is a doubt; None without errors."""
+    squares = float(np.sum(estimate.standard_error[:k] ** 2))
+    if not 0.0 < squares < math.inf:
+        return None
+    return 0.0 if estimate.unseen is None else min(float(np.sum(estimate.unseen[:k] ** 2)) / squares, 1.0)
 
 
 def _candidates(estimate: RankingEstimate) -> tuple[Candidate, ...]:
@@ -218,7 +227,7 @@ def filter_epoch(
     order = np.argsort(-after.mean, kind="stable")
     items, frequency = items[order], after.mean[order]
     return FilteredEpoch(
-        estimate=RankingEstimate(items=items, frequency=frequency, standard_error=error[order]),
+        estimate=RankingEstimate(items=items, frequency=frequency, standard_error=error[order], unseen=doubt[order]),
         learnt=FilteredCandidates(
             alone=tuple(alone[order].tolist()),
             weight=after.reports,

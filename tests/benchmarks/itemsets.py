@@ -50,8 +50,8 @@ class AsPublished(SVSM):
         return candidates_of([sorted(best.items[list(places)].tolist()) for _, places in guesses])
 
 
-def _slots_of_held(estimate: NDArray[np.float64], *, error: float) -> tuple[svim.Lengths, bool]:
-    return svim.lengths(estimate, error=error), False
+def _slots_of_held(estimate: NDArray[np.float64], **given: Any) -> tuple[svim.Lengths, bool]:
+    return svim.lengths(estimate, **given), False
 
 
 def baskets(users: int = 100_000, *, items: int = 1_000, patterns: int = 200, seed: int = 1) -> ItemSets:

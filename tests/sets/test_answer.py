@@ -60,6 +60,12 @@ def test_a_judgement_of_a_running_epoch_says_that_it_is_no_result() -> None:
     assert running.look.title == "epoch 7 · phase 1 of 2"
 
 
+def test_a_judgement_says_why_intervals_are_wide() -> None:
+    wide, narrow = (result_of(7).model_copy(update={"unseen": part}).judgement().evidence for part in (0.9, 0.1))
+    assert [each for each in wide if each.startswith("intervals are wide since sets may exceed the slots")]
+    assert len(wide) == len(narrow) + 1
+
+
 def test_a_judgement_says_how_much_previous_epochs_weigh() -> None:
     learnt = FilteredCandidates(alone=(0.5,), weight=12_345.6, drift=1e-5, jumped=False)
     weighty = result_of(7).model_copy(update={"learnt": learnt}).judgement()

@@ -310,6 +310,14 @@ def test_an_item_that_was_no_candidate_has_its_own_estimate() -> None:
     assert dict(zip(found.items.tolist(), found.standard_error.tolist(), strict=True))[4] < 0.02
 
 
+def test_a_result_says_which_part_of_its_errors_is_a_doubt() -> None:
+    """Seeded. Sets of one of six items fit their slot, which 1,000 users of each phase show in part."""
+    *before, last = epoch_of(collection("window"), ItemSets.of(sets_of(1_000, 3)))
+    assert [each.unseen for each in before] == [None, None]
+    assert last.unseen is not None
+    assert 0.0 < last.unseen < 1.0
+
+
 def test_more_epochs_take_nothing_from_the_doubt_about_larger_sets() -> None:
     """Every epoch counts the same four fifths of each frequency, with noise of a hundredth, and says so.
 
@@ -340,4 +348,5 @@ def test_a_result_has_the_doubt_of_the_epochs_that_it_is_made_of() -> None:
     share = learnt.weight / (learnt.weight + 1_000)
     doubt = 0.2 * 0.8 * truth * share
     assert left.doubt == pytest.approx(doubt)
+    assert estimate.unseen == pytest.approx(doubt)
     assert (estimate.standard_error > doubt).all()

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +11,6 @@ from stream_ldp.filtering.shrinkage import DOUBT, FrequencyPrior
 from stream_ldp.mechanisms import FrequencyOracle
 from stream_ldp.sets.methods.larger_sets import Losses, doubted
 from stream_ldp.sets.phases import Inquiry, RankingEstimate
-
-
-class Combined(NamedTuple):
-    """Two estimates in one.
-
-    losses: what the later phase shows of larger sets.
-    """
-
-    estimate: RankingEstimate
-    losses: Losses
 
 
 class Combine(StrEnum):
@@ -89,22 +78,20 @@ def combined_estimate(
     combine: Combine,
     set_size: int,
     doubting: Callable[[RankingEstimate, NDArray[np.float64]], RankingEstimate] = doubted,
-) -> Combined:
+) -> RankingEstimate:
     """Combine two estimates for the items of `now`, which must all be among those of `before`.
 
     now: an estimate from at least one report.
     doubting: how what may be lost in sets larger than the padding adds to the errors.
     """
-    before = _select(before, now.items)
-    losses = Losses.of(before, now)
+    before = selected(before, now.items)
     match combine:
         case Combine.PAPER:
-            return Combined(_weighted(before, now, np.full(len(now.items), 1.0 / set_size)), losses)
+            return _weighted(before, now, np.full(len(now.items), 1.0 / set_size))
         case Combine.VARIANCE:
-            scaled = losses.scaled()
+            scaled = Losses.of(before, now).scaled()
             weight = 1.0 / (1.0 + (scaled.estimate.standard_error / now.standard_error) ** 2)
-            both = _weighted(scaled.estimate, now, weight)
-            return Combined(doubting(both, weight * scaled.doubt), losses)
+            return doubting(_weighted(scaled.estimate, now, weight), weight * scaled.doubt)
 
 
 def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.float64]) -> RankingEstimate:
@@ -126,7 +113,8 @@ def most_frequent(estimate: RankingEstimate, count: int) -> RankingEstimate:
     return _take(estimate, order)
 
 
-def _select(estimate: RankingEstimate, items: NDArray[np.int64]) -> RankingEstimate:
+def selected(estimate: RankingEstimate, items: NDArray[np.int64]) -> RankingEstimate:
+    """Select the estimates of these items, in their order."""
     order = np.argsort(estimate.items)
     return _take(estimate, order[np.searchsorted(estimate.items, items, sorter=order)])
 

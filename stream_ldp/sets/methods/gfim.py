@@ -18,7 +18,9 @@ from stream_ldp.sets.methods.combination import (
     first_candidates,
     most_frequent,
     phase_estimate,
+    selected,
 )
+from stream_ldp.sets.methods.cut_off import USUALLY_LARGER, Slots, doubt_of_compared
 from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted, share_of
 from stream_ldp.sets.methods.oracle_choice import item_oracle
 from stream_ldp.sets.methods.set_sizes import whole
@@ -132,10 +134,11 @@ class GFIM:
         now = phase_estimate(inquiry, oracle, sums, reports=reports)
         if before is None:
             chosen = first_candidates(now, self.k_max, set_size=self.set_size, combine=self.combine)
-            return self._narrowed(now, chosen, phase=2, doubt=UNTOLD)
-        doubt = np.full(len(before.items), inquiry.doubt)
+            return self._narrowed(now, chosen, phase=2, doubt=USUALLY_LARGER)
+        # Without reports, nothing more is known than that a phase has lost as much as is usual.
+        doubt, larger = np.full(len(before.items), UNTOLD), inquiry.doubt
         if reports:
-            before, doubt = self._combined(before, now, inquiry)
+            before, doubt, larger = self._combined(before, now, inquiry)
         if inquiry.phase == 3:
             shown = partial(oracle.shown, padding=inquiry.padding)
             found = (
@@ -144,20 +147,32 @@ class GFIM:
                 else whole(before, inquiry.sizes, domain=self.domain, shown=shown)
             )
             return most_frequent(found, self.finalists), None
-        mean = math.sqrt(float(np.mean(np.square(doubt))))
-        return self._narrowed(before, most_frequent(before, self.finalists), phase=3, doubt=mean)
+        return self._narrowed(before, most_frequent(before, self.finalists), phase=3, doubt=larger)
 
     def _combined(
         self, before: RankingEstimate, now: RankingEstimate, inquiry: Inquiry
-    ) -> tuple[RankingEstimate, NDArray[np.float64]]:
-        """Return the estimate after a later phase, and the doubt about what larger sets have cost it."""
+    ) -> tuple[RankingEstimate, NDArray[np.float64], float]:
+        """Return the estimate after a later phase, the doubt about what larger sets have cost it, and their share."""
+        none = np.zeros(len(now.items)), 0.0
         if self.set_size is None and inquiry.phase == 2:
-            return now, np.zeros(len(now.items))
-        both, losses = combined_estimate(before, now, combine=self.combine, set_size=self.set_size or inquiry.padding)
-        if inquiry.padding >= len(now.items):
-            return both, np.zeros(len(now.items))
-        earlier = self._slots(self.domain if inquiry.phase == 2 else self.k_max)
-        return both, losses.left(fullness=inquiry.share * earlier / inquiry.padding, doubt=inquiry.doubt)
+            return now, *none
+        before = selected(before, now.items)
+        both = combined_estimate(before, now, combine=self.combine, set_size=self.set_size or inquiry.padding)
+        if inquiry.padding >= len(now.items) or inquiry.sizes is not None:
+            return both, *none
+        return both, *doubt_of_compared(
+            before,
+            now,
+            earlier=self._slots_of(self.domain if inquiry.phase == 2 else self.k_max, phase=inquiry.phase - 1),
+            later=self._slots_of(len(now.items), phase=inquiry.phase),
+            share=inquiry.share,
+            larger=inquiry.doubt,
+        )
+
+    def _slots_of(self, items: int, *, phase: int) -> Slots:
+        padding = self._slots(items)
+        oracle = item_oracle(items, padding=padding, epsilon=self.phases[phase - 1].epsilon, hash_bits=self.hash_bits)
+        return Slots(items=items, padding=padding, oracle=oracle)
 
     def _narrowed(
         self, every: RankingEstimate, chosen: RankingEstimate, *, phase: int, doubt: float

@@ -35,10 +35,7 @@ _CLEAR = 3.0
 #: loss, and twice that of what it is a share of what is counted.
 UNLIKE, _UNLIKE_PEERS = 0.5, 0.2
 #: Standard errors to either side of a 95 % interval, and to the upper end of a one-sided one.
-_NOMINAL, _ONE_SIDED = 1.96, 1.645
-#: The most slots that candidates fill in a later phase, as a share of those that all items fill in an earlier one. Of
-#: equally full slots, losses are the same, and neither shows the other.
-_MAX_FULL = 0.99
+NOMINAL, ONE_SIDED = 1.96, 1.645
 
 
 def doubted(estimate: RankingEstimate, doubt: NDArray[np.float64] | float) -> RankingEstimate:
@@ -62,7 +59,7 @@ def stretched(estimate: RankingEstimate, doubt: NDArray[np.float64]) -> RankingE
 
     doubt: standard deviation of that factor, perhaps of each item.
     """
-    error, upper = estimate.standard_error, (1.0 + _NOMINAL * doubt) * estimate.standard_error
+    error, upper = estimate.standard_error, (1.0 + NOMINAL * doubt) * estimate.standard_error
     unseen = np.sqrt(upper**2 - error**2)
     if estimate.unseen is not None:
         unseen = np.hypot(unseen, estimate.unseen)
@@ -83,7 +80,7 @@ def doubt_about(factors: NDArray[np.float64], log_posterior: NDArray[np.float64]
     order = np.argsort(factors, axis=None)
     place = min(int(np.searchsorted(np.cumsum(likely[order]), 0.95)), len(order) - 1)
     upper, mean = factors.ravel()[order[place]], likely @ factors.ravel()
-    return float((upper + _ONE_SIDED * unlike * mean) / _NOMINAL)
+    return float((upper + ONE_SIDED * unlike * mean) / NOMINAL)
 
 
 def share_of(chosen: RankingEstimate, every: RankingEstimate) -> float:
@@ -166,31 +163,8 @@ class Losses:
             doubted(scaled, np.sqrt(doubt) * (x > 0.0)),
             # It is the same for all items, and so no matter of their weights. What is lost can only be more, so that
             # an interval of the estimate has to reach the upper end of that of a lognormal factor.
-            doubt=np.expm1(_NOMINAL * spread) / _NOMINAL,
+            doubt=np.expm1(NOMINAL * spread) / NOMINAL,
         )
-
-    def left(self, *, fullness: float, doubt: float) -> NDArray[np.float64]:
-        """Compute the doubt about what the later phase itself has lost, shape (c,).
-
-        Let the part P(S > s) of the sets with an item fall as s^-a. A phase with l slots then loses a part of it in
-        proportion to l^-a. If it asks about candidates that are a share r of all that sets hold, the loss is in
-        proportion to (l / r)^-a. So the later phase loses v L, with L the loss of the earlier one and v = (r l /
-        l')^a; what the earlier one has lost in comparison is b = 1 - (1 - L) / (1 - v L). Of L it is known beforehand
-        that it is no more than the doubt says, and of a that it is between 1/4 and 2.
-
-        fullness: r l / l', for the padding l before and l' now.
-        doubt: about what the earlier phase has lost.
-        """
-        # Half of a normal distribution, since nothing is lost less than nothing; no narrower than the grid.
-        usual = max(doubt / (1.0 + doubt), _LOSSES[1])
-        ratios = np.minimum(fullness, _MAX_FULL) ** INDICES[:, None]
-        compared = 1.0 - (1.0 - _LOSSES) / (1.0 - ratios * _LOSSES)
-        log_posterior = np.stack([np.interp(compared, _LOSSES, of_tilt) for of_tilt in self.log_likelihood.T])
-        log_posterior -= 0.5 * (_LOSSES / usual) ** 2
-        lost = np.broadcast_to(ratios * _LOSSES, log_posterior.shape)
-        likely = np.exp(log_posterior - log_posterior.max()).sum(axis=(1, 2))
-        tilt = float(likely @ _TILTS / likely.sum())
-        return (1.0 - tilt * self.share) * doubt_about(lost / (1.0 - lost), log_posterior, unlike=_UNLIKE_PEERS)
 
 
 def _parts(share: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -78,7 +78,7 @@ class LDPMiner:
             return before, None
         if self.set_size is not None:
             # Phase 2 pads to all candidates, so that little is seen of what larger sets have cost phase 1.
-            now, _ = combined_estimate(before, now, combine=self.combine, set_size=self.set_size, doubting=stretched)
+            now = combined_estimate(before, now, combine=self.combine, set_size=self.set_size, doubting=stretched)
         return most_frequent(now, self.k_max), None
 
 

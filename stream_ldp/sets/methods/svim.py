@@ -19,6 +19,7 @@ from stream_ldp.sets.methods.combination import (
     most_frequent,
     phase_estimate,
 )
+from stream_ldp.sets.methods.cut_off import Slots, doubt_of_corrected
 from stream_ldp.sets.methods.larger_sets import INDICES, UNLIKE, doubt_about, doubted
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
 from stream_ldp.sets.methods.spec import HashBits, MethodSpec
@@ -31,6 +32,9 @@ _WHOLE = 0.9
 #: Shares of the sets that may not fit it: noise hides as many again as the counts show, one time in three, and three
 #: times as many hardly ever.
 _LARGER = np.linspace(0.0, 0.6, 61)
+#: Indices of the power law of sets with more candidates than slots: from as many of each number, as where few users
+#: hold most candidates, to hardly any large ones.
+_OF_ITEMS = np.array([-1.0, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,14 +95,27 @@ class SVIM:
             candidates = first_candidates(every, self.k_max, set_size=self.set_size)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=1)
         if inquiry.phase == 2:
-            return before, padded(inquiry, oracle, sums, reports=reports, most=len(inquiry.candidates))
+            slots = len(inquiry.candidates)
+            return before, padded(inquiry, oracle, sums, reports=reports, most=slots, indices=_OF_ITEMS)
         if not reports:
             return before, None
         now = phase_estimate(inquiry, oracle, sums, reports=reports)
         if self.set_size is not None:
-            now, _ = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
-        # The doubt is the same for all items, so it is added after the combination and does not change its weights.
-        return most_frequent(padding_doubted(now, inquiry), self.k_max), None
+            now = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
+        # The doubt is much the same for all items: it is added after the combination and does not change weights.
+        return most_frequent(self._doubted(now, inquiry, oracle), self.k_max), None
+
+    def _doubted(self, estimate: RankingEstimate, inquiry: Inquiry, oracle: FrequencyOracle) -> RankingEstimate:
+        asked, slots = as_asked(estimate, inquiry), len(estimate.items)
+        if inquiry.padding >= slots:
+            return estimate
+        doubt = doubt_of_corrected(
+            asked,
+            slots=Slots(items=slots, padding=inquiry.padding, oracle=oracle),
+            correction=inquiry.correction,
+            doubt=inquiry.doubt,
+        )
+        return as_asked(doubted(asked, doubt), inquiry)
 
 
 class SvimSpec(MethodSpec):
@@ -122,11 +139,20 @@ class SvimSpec(MethodSpec):
         )
 
 
-def padded(inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int, most: int) -> Inquiry:
+def padded(
+    inquiry: Inquiry,
+    oracle: FrequencyOracle,
+    sums: NDArray[np.int64],
+    *,
+    reports: int,
+    most: int,
+    indices: NDArray[np.float64] = INDICES,
+) -> Inquiry:
     """Return the inquiry about the candidates themselves that follows one about how many of them sets hold.
 
     oracle, sums: of the reports to the inquiry.
     most: number of candidates that sets may be thought to hold where nobody reports.
+    indices: of the power law of sets that do not fit the slots.
     """
     if inquiry.candidates is None:
         raise ValueError("a phase counts candidates, and this inquiry names none")
@@ -134,18 +160,20 @@ def padded(inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64], *
     if reports:
         estimate = oracle.estimate(sums, reports=reports)
         error = oracle.standard_errors(np.zeros(1), reports=reports)[0]
-        asked, missing = fewest_slots(estimate, error=float(error))
+        asked, missing = fewest_slots(estimate, error=float(error), indices=indices)
     return Inquiry(phase=inquiry.phase + 1, candidates=inquiry.candidates, missing=missing, **asked._asdict())
 
 
-def fewest_slots(estimate: NDArray[np.float64], *, error: float) -> tuple[Lengths, bool]:
+def fewest_slots(
+    estimate: NDArray[np.float64], *, error: float, indices: NDArray[np.float64]
+) -> tuple[Lengths, bool]:
     """Return the lengths of what sets hold, or of what they lack where that is less, and whether it is.
 
     The noise of a frequency grows with the slots, and of items that nearly all sets hold, each lacks few.
 
-    estimate, error: as of `lengths`.
+    estimate, error, indices: as of `lengths`.
     """
-    held, lacked = lengths(estimate, error=error), lengths(estimate[::-1], error=error)
+    held, lacked = (lengths(each, error=error, indices=indices) for each in (estimate, estimate[::-1]))
     missing = lacked.padding < held.padding
     return (lacked if missing else held), missing
 
@@ -181,11 +209,12 @@ class Lengths(NamedTuple):
     doubt: float
 
 
-def lengths(estimate: NDArray[np.float64], *, error: float) -> Lengths:
+def lengths(estimate: NDArray[np.float64], *, error: float, indices: NDArray[np.float64] = INDICES) -> Lengths:
     """Compute the padding L of phase 3 and its correction u(L) (Wang, Li and Jha, 2018, sections V-C and V-D).
 
     estimate: share of the users who hold 0, 1, ... candidates, shape (c + 1,).
     error: standard error of a share that is 0.
+    indices: of the power law of sets of more than L.
 
     Of the shares beyond L, only those above two errors count for the correction: noise leaves little there, but this
     is multiplied by the number of candidates, and has made a correction of 1.03 one of 1.5. Where sizes have a long
@@ -202,12 +231,17 @@ def lengths(estimate: NDArray[np.float64], *, error: float) -> Lengths:
     if padding == len(share):
         return Lengths(padding=padding, correction=correction, doubt=0.0)
     return Lengths(
-        padding=padding, correction=correction, doubt=_doubt(estimate[1:], error, share, padding, correction)
+        padding=padding, correction=correction, doubt=_doubt(estimate[1:], error, share, padding, correction, indices)
     )
 
 
-def _doubt(
-    estimate: NDArray[np.float64], error: float, share: NDArray[np.float64], padding: int, correction: float
+def _doubt(  # noqa: PLR0917
+    estimate: NDArray[np.float64],
+    error: float,
+    share: NDArray[np.float64],
+    padding: int,
+    correction: float,
+    indices: NDArray[np.float64],
 ) -> float:
     """Compute the doubt about a correction for sets of more than L candidates.
 
@@ -217,7 +251,7 @@ def _doubt(
     estimate, share: of the users who hold 1, 2, ... candidates, as estimated and as fitted, shape (c,).
     """
     beyond = np.arange(padding + 1, len(share) + 1)
-    shape = (beyond / padding) ** (-1.0 - INDICES[:, None])
+    shape = (beyond / padding) ** (-1.0 - indices[:, None])
     shape /= shape.sum(axis=1, keepdims=True)
     holders = share.sum()
     parts = holders * _LARGER[:, None]

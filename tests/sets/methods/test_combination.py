@@ -24,14 +24,14 @@ NOW = _estimate([3, 7], [0.2, 0.9], [0.1, 0.2])
 
 
 def test_the_papers_combination_weighs_the_earlier_estimate_one_part_in_l() -> None:
-    both, _ = combined_estimate(BEFORE, NOW, combine=Combine.PAPER, set_size=4)
+    both = combined_estimate(BEFORE, NOW, combine=Combine.PAPER, set_size=4)
     assert both.items.tolist() == [3, 7]
     assert both.frequency == pytest.approx([(0.4 + 3 * 0.2) / 4, (0.5 + 3 * 0.9) / 4])
     assert both.standard_error == pytest.approx([np.hypot(0.2 / 4, 0.1 * 3 / 4), np.hypot(0.1 / 4, 0.2 * 3 / 4)])
 
 
 def test_combination_by_variance_gives_the_surer_estimate_more_weight() -> None:
-    both, _ = combined_estimate(BEFORE, NOW, combine=Combine.VARIANCE, set_size=4)
+    both = combined_estimate(BEFORE, NOW, combine=Combine.VARIANCE, set_size=4)
     # A doubt of a tenth of the earlier frequency, which larger sets may have lowered, takes some of its weight.
     assert both.frequency == pytest.approx([(0.4 + 4 * 0.2) / 5, (4 * 0.5 + 0.9) / 5], abs=0.02)
     # No two items tell how much larger sets have cost, so that it may be far more.
@@ -40,14 +40,14 @@ def test_combination_by_variance_gives_the_surer_estimate_more_weight() -> None:
 
 def test_an_estimate_without_reports_has_no_weight() -> None:
     nothing = _estimate([3, 7], [0.0, 0.0], [np.inf, np.inf])
-    both, _ = combined_estimate(nothing, NOW, combine=Combine.VARIANCE, set_size=4)
+    both = combined_estimate(nothing, NOW, combine=Combine.VARIANCE, set_size=4)
     assert (both.frequency.tolist(), both.standard_error.tolist()) == ([0.2, 0.9], [0.1, 0.2])
 
 
 def test_estimates_that_are_all_below_0_are_combined_as_any_others() -> None:
     """Of two reports at a small epsilon, every frequency may be -250; the warning of an overflow fails this test."""
     low = _estimate([3, 7], [-250.0, -250.0], [300.0, 300.0])
-    both, _ = combined_estimate(low, low, combine=Combine.VARIANCE, set_size=4)
+    both = combined_estimate(low, low, combine=Combine.VARIANCE, set_size=4)
     assert both.frequency == pytest.approx([-250.0, -250.0])
 
 
@@ -64,7 +64,7 @@ def test_luck_in_the_choice_of_the_best_items_does_not_count(later: float) -> No
         every = _estimate(list(range(400)), rng.normal(0.0, 1.0, 400).tolist(), [1.0] * 400)
         before = first_candidates(every, 20, set_size=4)
         now = _estimate(before.items.tolist(), rng.normal(0.0, later, 20).tolist(), [later] * 20)
-        both, _ = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4)
+        both = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4)
         assert both.standard_error.max() <= later + 0.3 * both.frequency.max()
         means.append(both.frequency.mean())
         covered.append(np.abs(both.frequency) <= 1.96 * both.standard_error)

@@ -56,15 +56,15 @@ def test_frequencies_are_right_whichever_is_asked_for() -> None:
     method = build("svim", domain=40, k_max=8, epsilon=18.0, set_size=None)
     held = [[item for item in range(8) if item != user % 5] for user in range(20_000)]
     found = {}
-    for missing, padding in ((False, 8), (True, 1)):
-        asked = replace(COUNTING, phase=3, padding=padding, missing=missing, doubt=0.1)
+    for missing, padding, doubt in ((False, 7, 0.0), (True, 1, 0.0), (True, 1, 0.1)):
+        asked = replace(COUNTING, phase=3, padding=padding, missing=missing, doubt=doubt)
         sums = answers_of(method, asked, held)
         estimate, _ = method.solve(asked, sums=sums, reports=len(held), before=BEFORE)
         order = np.argsort(estimate.items)
         assert estimate.frequency[order] == pytest.approx([0.8] * 5 + [1.0] * 3, abs=0.05)
-        found[missing] = estimate.standard_error[order]
-    assert (found[True] < 0.4 * found[False]).all()
-    assert found[True][0] == pytest.approx(0.02, abs=0.005)
+        found[missing, doubt] = estimate.standard_error[order]
+    assert (found[True, 0.0] < 0.4 * found[False, 0.0]).all()
+    assert found[True, 0.1][0] == pytest.approx(0.02, abs=0.006)
 
 
 def test_noise_on_counts_that_nobody_has_does_not_lengthen_the_padding() -> None:
@@ -133,7 +133,7 @@ def test_sets_that_all_fit_leave_no_doubt() -> None:
 
 
 def test_the_correction_for_larger_sets_adds_its_doubt_to_the_standard_error() -> None:
-    """What the correction adds is in doubt: of 1.5 times a frequency, a third."""
+    """What the correction adds is in doubt, but no more than that: of 1.5 times a frequency, a third."""
     subject = method("svim", domain=40, k=2, epsilon=2.0)
     candidates = np.arange(4)
     before = RankingEstimate(items=candidates, frequency=np.full(4, 0.2), standard_error=np.full(4, 0.1))
@@ -146,8 +146,8 @@ def test_the_correction_for_larger_sets_adds_its_doubt_to_the_standard_error() -
     plain, _ = subject.solve(certain, sums=sums, reports=len(rows), before=before)
     doubtful, _ = subject.solve(corrected, sums=sums, reports=len(rows), before=before)
     assert doubtful.frequency == pytest.approx(1.5 * plain.frequency)
-    expected = np.hypot(1.5 * plain.standard_error, doubtful.frequency / 3)
-    assert doubtful.standard_error == pytest.approx(expected)
+    assert (doubtful.standard_error[:3] > 1.02 * 1.5 * plain.standard_error[:3]).all()
+    assert (doubtful.standard_error <= np.hypot(1.5 * plain.standard_error, doubtful.frequency / 3)).all()
 
 
 def test_phases_ask_the_published_shares_of_users_with_all_of_epsilon() -> None:

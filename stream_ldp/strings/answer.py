@@ -23,6 +23,10 @@ from stream_ldp.pipeline.cells import Cell, CellKey
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, Measure, found, previous
 from stream_ldp.quantity import quantity
 
+#: What is said of shares that are not the middle of their intervals, and the least distance at which it is.
+_AROUND_RAW = "intervals are around raw estimates, which add up to more than 1: shares are the nearest that do not"
+_APART = 5e-5
+
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -36,7 +40,8 @@ class RankedString(MessagePart):
         "without the selection bias; with previous windows, where they have it"
     )
     standard_error: Error = Field(
-        description="of the raw estimate: noise, the sampling of users, and the choice of strings"
+        description="of the raw estimate, around which intervals are: noise, the sampling of users, and the choice "
+        "of strings"
     )
     projected: Probability = Field(description="in the nearest distribution over these strings and all others")
     expected_false: Error = Field(
@@ -126,7 +131,15 @@ class StringRanking(Answer):
         weight = 0.0 if self.learnt is None else self.learnt.shares.weight
         return Judgement(
             facts={"reported": number},
-            evidence=(f"{quantity(self.reports, 'report')}: {asked}", by_chance),
+            evidence=(
+                f"{quantity(self.reports, 'report')}: {asked}",
+                by_chance,
+                *(
+                    (_AROUND_RAW,)
+                    if any(abs(each.raw - each.projected) > _APART for each in self.strings or ())
+                    else ()
+                ),
+            ),
             previous=(previous(quantity(weight, "report")),) if weight else (),
             privacy=(
                 f"{self.method} at epsilon {shown_epsilon(self.privacy.lifetime)} a lifetime: "

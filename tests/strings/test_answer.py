@@ -24,3 +24,18 @@ def test_a_judgement_says_how_much_previous_windows_weigh() -> None:
     assert last.learnt is not None
     weight = f"previous windows weigh as much as {last.learnt.shares.weight:,.0f} reports"
     assert last.judgement().previous == (weight,)
+
+
+def test_a_judgement_says_where_shares_are_not_the_middle_of_their_intervals() -> None:
+    ranking = ranking_of(collection_of())
+    assert ranking.strings
+    alike, apart = (
+        ranking.model_copy(
+            update={
+                "strings": tuple(each.model_copy(update={"raw": each.projected + by}) for each in ranking.strings)
+            }
+        ).judgement()
+        for by in (0.0, 0.01)
+    )
+    assert not [each for each in alike.evidence if each.startswith("intervals are around raw estimates")]
+    assert [each for each in apart.evidence if each.startswith("intervals are around raw estimates")]

@@ -267,7 +267,7 @@ class Ingest(Part):
             while not self.should_stop:
                 await self.turn()
             async with self._ownership.lock:
-                await self._flush()
+                await self._ownership.work(self._flush())
         finally:
             self._finished.set()
 
@@ -290,7 +290,7 @@ class Ingest(Part):
         async with self._ownership.lock:
             self._asking_since = self._clock()
             try:
-                await self._process(fetched, passed_ms)
+                await self._ownership.work(self._process(fetched, passed_ms))
             finally:
                 self._asking_since = None
         self._rejections.look(now=self._clock())
@@ -569,9 +569,9 @@ class Ingest(Part):
                 for record in records
             ]
         )
-        letters = [letter for partition in changes for letter in partitions[partition].dead_letters]
-        if not await self._ownership.written(self._producer.publish([*published, *letters])):
-            return
+        await self._producer.publish(
+            [*published, *(letter for partition in changes for letter in partitions[partition].dead_letters)]
+        )
         self._metrics.partials_published.labels(self.collection.name).inc(
             sum(len(changed.partials) for changed in changes.values())
         )
@@ -581,14 +581,10 @@ class Ingest(Part):
         for partition in changes:
             partitions[partition].dead_letters = []
         # Step 4: send the watermarks.
-        await self._ownership.written(
-            self._producer.publish(
-                [
-                    self._record(partitions[partition].writer, changed.watermark)
-                    for partition, changed in changes.items()
-                    if changed.watermark is not None
-                ]
-            )
+        await self._producer.publish(
+            self._record(partitions[partition].writer, changed.watermark)
+            for partition, changed in changes.items()
+            if changed.watermark is not None
         )
         self._metrics.last_commit.labels(self.collection.name).set_to_current_time()
 

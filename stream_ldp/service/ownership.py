@@ -58,8 +58,9 @@ ASSIGNMENT_SECONDS = 1.0
 COORDINATOR_SECONDS = 3.0
 
 
-#: A rebalance, for which all members of the group wait, is over for a flush at this part of its timeout.
-FLUSH_PART = 0.5
+#: A rebalance, for which all members of the group wait, waits so long for what one collection does, as a part of its
+#: timeout.
+WORK_PART = 0.5
 
 #: Bytes of the key of hashes of batch ids, which no client can guess.
 ID_KEY_BYTES = 16
@@ -143,9 +144,9 @@ class Ownership:
         self._is_current = is_current
         self._layouts = layouts
         self._reports = reports
-        # The write of a flush that is under way, and whether a rebalance waits for no other.
-        self._writing: asyncio.Future[None] | None = None
-        self._hurried = False
+        # What is done under the lock, whether that is a commit, and whether a rebalance waits for it no longer.
+        self._work: asyncio.Future[None] | None = None
+        self._commits = self._hurried = False
 
     async def start(self) -> None:
         """Join the group.
@@ -162,9 +163,9 @@ class Ownership:
     async def on_partitions_revoked(self) -> None:
         """Give all partitions up; their next owner begins at the last commit, unless it is this worker again.
 
-        A flush that cannot be written, as where one topic has no leader, is given up: all collections wait for it.
+        What waits for brokers too long, as where one topic has no leader, is given up: all collections wait for it.
         """
-        seconds = FLUSH_PART * self._settings.rebalance_timeout_ms / 1_000
+        seconds = WORK_PART * self._settings.rebalance_timeout_ms / 1_000
         hurry = asyncio.get_running_loop().call_later(seconds, self._hurry)
         try:
             async with self.lock:
@@ -178,29 +179,30 @@ class Ownership:
 
     def _hurry(self) -> None:
         self._hurried = True
-        if self._writing is not None:
-            self._writing.cancel()
+        # A commit that was sent may be accepted, and is tried again in the generation of a later assignment.
+        if self._work is not None and not self._commits:
+            self._work.cancel()
 
-    async def written(self, writing: Awaitable[None]) -> bool:
-        """Await a write of a flush, and return whether it has ended; if a rebalance comes first, nothing is owned."""
-        self._writing = asyncio.ensure_future(writing)
+    async def work(self, work: Awaitable[None]) -> None:
+        """Await what is done under the lock; if a rebalance has to end it, nothing is owned any more."""
+        self._work = doing = asyncio.ensure_future(work)
         try:
-            if not self._hurried:
-                await asyncio.wait([self._writing])
+            await asyncio.wait([doing])
+        except asyncio.CancelledError:
+            doing.cancel()
+            await asyncio.wait([doing])
+            raise
         finally:
-            writer, self._writing = self._writing, None
-            writer.cancel()
-        if writer.done() and not writer.cancelled():
-            writer.result()
-            return True
+            self._work = None
+        if not (doing.cancelled() and self._hurried):
+            return doing.result()
         log.error(
-            "%s: what it has counted cannot be written, and is counted again: the group rebalances, and its other "
-            "collections wait no longer",
+            "%s: what it has counted cannot be written, or what it asks is not answered: the group rebalances, its "
+            "other collections wait no longer, and it counts again from the last commit",
             self._collection.name,
             extra={"collection": self._collection.name},
         )
-        self._drop(list(self.partitions))
-        return False
+        return self._drop(list(self.partitions))
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """Note that the group has assigned its partitions."""
@@ -540,6 +542,7 @@ class Ownership:
             partition: OffsetAndMetadata(checkpoint.offset, checkpoint.metadata())
             for partition, checkpoint in checkpoints.items()
         }
+        self._commits = True
         try:
             async with asyncio.timeout(self._settings.outage_seconds):
                 await self._commit(offsets)
@@ -548,6 +551,10 @@ class Ownership:
             log.warning("%s: commit refused, partitions dropped: %s", self._collection.name, error)
             self._drop(list(self.partitions))
             return False
+        finally:
+            self._commits = False
+            if self._hurried:
+                self._hurry()
         return True
 
     async def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:

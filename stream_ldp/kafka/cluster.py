@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.client import CoordinationType
+from aiokafka.conn import CloseReason
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 from aiokafka.errors import (
     CorruptRecordException,
@@ -95,6 +96,11 @@ class Cluster:
             yield cls(admin)
         finally:
             await admin.close()
+
+    def hang_up(self) -> None:
+        """Close all connections: a caller who gives up before the client would ask a silent one again and again."""
+        for connection in list(self._admin._client._conns.values()):
+            connection.close(reason=CloseReason.CONNECTION_TIMEOUT)
 
     async def usual_replication(self) -> int:
         """Return USUAL_REPLICATION, or the number of brokers where there are fewer."""

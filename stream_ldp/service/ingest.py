@@ -513,6 +513,8 @@ class Ingest(Part):
         # What it has waited in vain is no silence of producers.
         self._listened_at = self._clock()
         self._unanswered += 1
+        if isinstance(error, TimeoutError) and self._unanswered % UNANSWERED_CHECKS == 0:
+            self._cluster.hang_up()
         # Nor is the absence of a broker: the idle time begins anew when it is back. One that is slow is asked again:
         # under a heavy load, hardly an idle time passes without a late answer, and no window would close.
         if not isinstance(error, TimeoutError) or self._unanswered >= UNANSWERED_CHECKS:

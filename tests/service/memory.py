@@ -53,6 +53,7 @@ class MemoryKafka:
     waiting: whether a fetch that brings nothing takes as long as it may.
     withheld: whether fetches bring nothing.
     read: offsets of the records that were fetched, in order.
+    hung_up: how often a connection of the administrator was closed.
     """
 
     partitions: int = 1
@@ -67,6 +68,7 @@ class MemoryKafka:
     failing: Exception | None = None
     refusing: Exception | None = None
     stopped: bool = False
+    hung_up: int = 0
     read: list[int] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings.load)
     metrics: Metrics = field(default_factory=lambda: Metrics(["survey"]))
@@ -196,6 +198,14 @@ class MemoryKafka:
             self.done.append(("publish", sorted({self._kind(each) for each in written})))
 
     # As a consumer and an administrator.
+
+    @property
+    def _client(self) -> Any:
+        """A client with one connection, which counts how often it is closed."""
+        return SimpleNamespace(_conns={(1, 0): SimpleNamespace(close=self._hang_up)})
+
+    def _hang_up(self, *, reason: object) -> None:
+        self.hung_up += 1
 
     def subscribe(self, topics: list[str], *, listener: Any) -> None:
         assert topics == [self.topic]

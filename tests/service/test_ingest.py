@@ -429,6 +429,7 @@ async def test_a_broker_that_is_away_is_no_silent_producer_and_is_given_up_in_th
     memory.turn_seconds = 0.5
     memory.failing = away
     await turn(ingest, memory, seconds=outage / 2)
+    assert (memory.hung_up > 0) is isinstance(away, TimeoutError), "a silent connection is not asked for ever"
     memory.failing = None
     await turn(ingest, memory, seconds=CHECK_SECONDS + 0.5)
     assert memory.committed().watermark_ms == before, "the wait for the idle timeout has begun again"

@@ -60,9 +60,10 @@ def simulate(
     data: Annotated[
         Path,
         typer.Option(
-            help="CSV or Parquet file with a column for each attribute or key, or for the string; other columns are "
-            "ignored. For an item collection, a text file with a user's items on each line, separated by blanks. "
-            "Read as Parquet if its name ends in .parquet, and as gzip if in .gz.",
+            help="CSV, JSON lines or Parquet with a column for each attribute or key, or for the string; others "
+            "are ignored. For an item collection, a text file with a user's items on each line, separated by blanks. "
+            "Read as Parquet if its name ends in .parquet, as an object on each line if in .jsonl, and as gzip if "
+            "in .gz.",
             exists=True,
             dir_okay=False,
         ),

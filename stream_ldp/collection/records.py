@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,9 @@ class RecordSource(Protocol):
     @property
     def attributes(self) -> Sequence[Encoder]: ...
 
+    @property
+    def sparse(self) -> bool: ...
+
     def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]: ...
 
     def table(self, records: Any) -> NDArray[Any]: ...
@@ -52,9 +55,14 @@ class RecordSource(Protocol):
 class CollectionOfRecords(Collection):
     """A collection whose users each have a record, which gives every attribute a value.
 
+    sparse: whether a record may leave attributes out. One with another key is then refused: a misspelt attribute
+        would otherwise count as left out.
+
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
+
+    sparse: ClassVar[bool] = False
 
     if TYPE_CHECKING:
 
@@ -109,7 +117,8 @@ class CollectionOfRecords(Collection):
         """Convert many records.
 
         records: a pandas or polars DataFrame, a `pyarrow.Table`, a mapping of the attributes' names to columns, or a
-            sequence of records. Other columns are ignored. A missing value is None, NaN or an empty text.
+            sequence of records. Other columns are ignored, but other keys of `sparse` records are refused. A missing
+            value is None, NaN or an empty text.
         missing: what becomes of records that lack a value, where their attribute has no `missing` value of its own.
 
         Raises:
@@ -171,6 +180,8 @@ def encode_rows(
 
 def _coder(collection: RecordSource) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
     """Return a function that encodes a record, and each value of an attribute only once."""
+    if collection.sparse:
+        return collection.encode
     names = [attribute.name for attribute in collection.attributes]
     if type(collection).encode is not CollectionOfRecords.encode:
         return lambda row: collection.encode({name: row.get(name) for name in names})

@@ -11,7 +11,6 @@ from pydantic import ConfigDict, Field, model_validator
 from stream_ldp.collection import Label, Part, Topics, one_of, require_distinct
 from stream_ldp.collection.attributes import require_mapping
 from stream_ldp.collection.located import Misplaced
-from stream_ldp.collection.records import Encoded, Missing
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle
 from stream_ldp.pairs.question import NOT_HELD, Key, PairsQuestion, variance_of_share
@@ -107,6 +106,7 @@ class PairsCollection(CollectionOfOneSeries, CollectionOfQuestions):
     """
 
     topics: ClassVar[Topics] = Topics(answers="pairs")
+    sparse: ClassVar[bool] = True
 
     mechanism_spec: PairsSpec = Field(alias="mechanism")
     keys: KeysSpec = Field(examples=[{"names": ["search", "maps"], "range": [0, 60]}])
@@ -184,23 +184,12 @@ class PairsCollection(CollectionOfOneSeries, CollectionOfQuestions):
                 repeats the key or the number: which keys a user holds is what reports hide.
         """
         require_mapping(record)
-        self._require_keys(record)
-        return tuple(key.encode(record.get(key.name)) for key in self.attributes)
-
-    def encode_many(self, records: Any, *, missing: Missing | str = Missing.REFUSE) -> Encoded:
-        """Convert many records; see `CollectionOfRecords.encode_many`.
-
-        A record of a sequence may leave keys out, so a misspelt one is refused: ignored, it would not be held.
-        """
-        if isinstance(records, Sequence) and not isinstance(records, str | bytes):
-            for number, record in enumerate(records, start=1):
-                if isinstance(record, Mapping):
-                    self._require_keys(record, place=f"row {number:,}: ")
-        return super().encode_many(records, missing=missing)
-
-    def _require_keys(self, record: Mapping[str, Any], *, place: str = "") -> None:
         if not record.keys() <= set(self.keys.names):
-            raise DataError(f"{place}a key of the record is none of collection {self.name!r}")
+            raise DataError(
+                f"a key of the record is none of collection {self.name!r}\n"
+                "  -> write keys as the collection file does, and leave all else out"
+            )
+        return tuple(key.encode(record.get(key.name)) for key in self.attributes)
 
     @property
     def _columns(self) -> list[tuple[str, str]]:

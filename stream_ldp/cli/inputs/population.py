@@ -18,7 +18,7 @@ from stream_ldp.steps import steps
 def load_population(
     path: Path, collection: CollectionOfRecords, *, bins: Binning | None = None, missing: Missing = Missing.REFUSE
 ) -> Encoded:
-    """Read users, one a row, from a CSV or Parquet file; columns that are not attributes are ignored.
+    """Read users, one a row, from a table in a file; columns that are not attributes are ignored.
 
     bins: of numeric columns whose bins are the values of their attribute, in the same order.
     missing: what becomes of rows that lack a value.

@@ -85,7 +85,7 @@ class RecordReader:
         if self._form is Format.AUTO:
             self._form = Format.JSONL if text.lstrip().startswith("{") else Format.CSV
         if self._form is Format.JSONL:
-            return self._collection.encode(_from_json(text))
+            return self._collection.encode(record_of_json(text))
         cells = _from_csv(text)
         if self._columns is None:
             self._columns = self._header(cells)
@@ -161,7 +161,12 @@ def _from_csv(text: str) -> list[str]:
         raise _BadLine(f"not CSV: {error}") from None
 
 
-def _from_json(text: str) -> dict[str, str | None]:
+def record_of_json(text: str) -> dict[str, str | None]:
+    """Read the record of a line of JSON, with its numbers as text.
+
+    Raises:
+        DataError: it is no object of strings and numbers, or gives a key twice. The message never repeats a value.
+    """
     try:
         # Numbers stay as they are written: as an int, one of 5,000 digits would raise a ValueError here.
         record = json.loads(text, object_pairs_hook=_distinct, parse_int=str, parse_float=str, parse_constant=str)

@@ -1,4 +1,4 @@
-"""Read tables of records from files: CSV, gzipped or not, and Parquet."""
+"""Read tables of records from files: CSV and lines of JSON, gzipped or not, and Parquet."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from stream_ldp.cli.inputs.records import record_of_json
 from stream_ldp.collection.records import Missing, rows_of_table
 from stream_ldp.collection.values import bin_of, labels_of_bins, number_of
 from stream_ldp.collection.values import text_of as value_text
@@ -120,23 +121,28 @@ class Binning:
 def read_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read the rows of a table: the place of each, for messages, and its values by column.
 
-    A file whose name ends in .parquet is read as Parquet, any other as CSV with a header line, gzipped if its name
-    ends in .gz. Columns of other names are ignored.
+    A file whose name ends in .parquet is read as Parquet, one in .jsonl as JSON objects, one on each line, any other
+    as CSV with a header line; text is gzipped if the name ends in .gz. Columns of other names are ignored, but an
+    object keeps them; what it lacks is None.
 
     Raises:
         DataError: the file cannot be read, lacks a column or has no rows; the message never repeats a value.
         MissingExtra: it is Parquet, and pyarrow is not installed.
     """
+    if _is_json(path):
+        return _json_rows(path, names)
     return _parquet_rows(path, names) if path.suffix == ".parquet" else _csv_rows(path, names)
 
 
 def columns_of(path: Path) -> list[str]:
-    """Read the names of the columns of a table, in their order.
+    """Read the names of the columns of a table, in their order; of lines of JSON, all that some line has.
 
     Raises:
         DataError: the file cannot be read, or names no columns.
         MissingExtra: it is Parquet, and pyarrow is not installed.
     """
+    if _is_json(path):
+        return list(dict.fromkeys(name for _, row in _json_rows(path, ()) for name in row))
     if path.suffix == ".parquet":
         parquet, arrow = imported("pyarrow.parquet", extra="analysis"), imported("pyarrow", extra="analysis")
         try:
@@ -158,8 +164,29 @@ def _require_table(path: Path, header: Sequence[str]) -> None:
     """Refuse lines of JSON, whose first record would be taken for the names of columns, and printed as such."""
     if header[0].lstrip().startswith(("{", "[")):
         raise DataError(
-            f"{path}: lines of JSON, where a table has the names of its columns\n  -> give CSV or Parquet"
+            f"{path}: lines of JSON, where a table has the names of its columns\n"
+            "  -> let the name of a file with an object on each line end in .jsonl"
         )
+
+
+def _is_json(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith(".jsonl")
+
+
+def _json_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    any_rows = False
+    with text_of(path) as file:
+        for number, line in enumerate(file, start=1):
+            if line.isspace():
+                continue
+            try:
+                record = record_of_json(line.rstrip())
+            except DataError as error:
+                raise DataError(f"{path}:{number}: {error}") from None
+            any_rows = True
+            yield f"{path}:{number}", dict.fromkeys(names) | record
+    if not any_rows:
+        raise DataError(f"{path}: no records; it needs a JSON object on each line")
 
 
 def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:

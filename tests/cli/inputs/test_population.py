@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 from stream_ldp.cli.inputs.population import load_population, sample
-from stream_ldp.cli.inputs.table import Binning
+from stream_ldp.cli.inputs.table import Binning, columns_of
 from stream_ldp.collection.records import Missing
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of
+from tests.pairs.examples import collection_of as pairs_collection
 
 
 def test_nobody_reports_twice_where_there_are_enough_rows() -> None:
@@ -97,3 +98,47 @@ def test_a_table_of_which_every_row_lacks_a_value_is_no_population(tmp_path: Pat
     path.write_text("age,diet\nold,\n")
     with pytest.raises(DataError, match="every row lacks a value"):
         load_population(path, PEOPLE, missing=Missing.SKIP)
+
+
+@pytest.mark.parametrize("name", ["people.jsonl", "people.jsonl.gz"])
+def test_users_of_json_lines_hold_the_keys_that_their_line_has(tmp_path: Path, name: str) -> None:
+    text = b'{"search": 30, "maps": "2.5"}\n\n{}\n{"photos": null, "maps": 99}\n'
+    (path := tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    table = load_population(path, pairs_collection()).table
+    assert np.nan_to_num(table["0"], nan=-5).tolist() == [30, -5, -5]
+    assert np.nan_to_num(table["1"], nan=-5).tolist() == [2.5, -5, 10], "99 is beyond the range, and clipped"
+    assert np.isnan(table["2"]).all()
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"serch": 77}', "a key of the record is none of collection 'features'\n  -> write keys as"),
+        ('{"search": "x77"}', "attribute 'search': the given value is not a number"),
+        ('{"search": NaN}', "attribute 'search': the given value is not a number"),
+        ('{"search": true}', "attribute 'search': expected a JSON string, a number, or null"),
+        ('{"search": 77, "search": 1}', "a key is given twice: give each once"),
+        ("[77]", "not a JSON object"),
+        ('{"search": 77', "not JSON: Expecting ',' delimiter at column 14"),
+    ],
+)
+def test_json_lines_that_hold_no_pairs_are_located_without_repeating_a_value(
+    tmp_path: Path, line: str, problem: str
+) -> None:
+    path = tmp_path / "people.jsonl"
+    path.write_text('{"search": 5}\n' + line + "\n", encoding="utf-8")
+    with pytest.raises(DataError) as refusal:
+        load_population(path, pairs_collection())
+    assert str(refusal.value).startswith(f"{path}:2: {problem}")
+    assert "77" not in str(refusal.value)
+    assert "serch" not in str(refusal.value)
+
+
+def test_json_lines_of_attributes_are_rows_of_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "people.jsonl"
+    path.write_text('{"id": 7, "diet": "fish", "age": 3}\n{"diet": "meat", "id": 8}\n', encoding="utf-8")
+    assert load_population(path, PEOPLE, bins=Binning.of(["age=0,18,65"])).table.tolist() == [[0, 1], [2, 0]]
+    assert columns_of(path) == ["id", "diet", "age"]
+    path.write_text("\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"people\.jsonl: no records; it needs a JSON object on each line"):
+        columns_of(path)

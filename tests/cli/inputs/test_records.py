@@ -6,10 +6,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from tests.client.examples import collection_of
+from tests.pairs.examples import collection_of as pairs_collection
 
 
 def read(*lines: str | bytes, form: Format = Format.AUTO, skip: list[str] | None = None) -> tuple[int, str | None]:
@@ -63,6 +65,13 @@ def test_the_problem_with_a_line_is_named(lines: list[str | bytes], problem: str
     assert count == 0
     assert found is not None
     assert problem in found
+
+
+def test_a_record_of_pairs_has_the_keys_of_its_line_or_none() -> None:
+    reader = RecordReader(pairs_collection(), form=Format.AUTO, source="it", on_skip=None)
+    records = reader.read([b'{"search": 30}', b"{}", b'{"serch": 30}'])
+    assert np.nan_to_num(records, nan=-1).tolist() == [[30, -1, -1], [-1, -1, -1]]
+    assert str(reader.problem).startswith("it:3: a key of the record is none of collection 'features'")
 
 
 def test_a_json_list_is_refused_as_a_record() -> None:

@@ -1,4 +1,4 @@
-"""docs/operate/worker.md names metrics that exist."""
+"""The pages for operators name metrics and commands that exist."""
 
 import re
 from pathlib import Path
@@ -10,11 +10,12 @@ from tests.command_lines import parse
 from tests.pages.page import text_of
 
 
-def test_every_metric_of_the_page_is_there_from_the_start() -> None:
+@pytest.mark.parametrize("page", ["docs/operate/worker.md", "docs/operate/monitor.md"])
+def test_every_metric_of_the_page_is_there_from_the_start(page: str) -> None:
     metrics = Metrics(["survey"])
     exposed = {sample.name for family in metrics.registry.collect() for sample in family.samples}
     exposed |= {family.name for family in metrics.registry.collect()}
-    shown = set(re.findall(r"`(stream_ldp_\w+)`", text_of("docs/operate/worker.md")))
+    shown = set(re.findall(r"`(stream_ldp_\w+)`", text_of(page)))
     assert shown
     assert shown <= exposed
 

@@ -1,11 +1,12 @@
 """The values of an attribute: in a list, in bins of numbers, and those for what is missing or not among them."""
 
-import contextlib
 import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from itertools import pairwise
+from numbers import Rational, Real
 from typing import Annotated, Any
 
 from pydantic import PlainSerializer, WithJsonSchema
@@ -15,6 +16,9 @@ from stream_ldp.errors import DataError
 
 #: The most values that a message lists.
 _SHOWN = 20
+
+#: A text that is a number, for every client (docs/wire.md, section 1); `float` takes others.
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class MissingValue(DataError):
@@ -164,19 +168,18 @@ def encode_value(
 
 
 def number_of(text: str, *, attribute: str) -> float:
-    """Read a number.
+    """Read a decimal; one beyond all doubles is an infinity.
 
     Raises:
-        DataError: the text is none, or NaN. The message never repeats it.
+        DataError: the text is none, as `inf`, `1_000` and ` 5` are. The message never repeats it.
     """
-    with contextlib.suppress(ValueError):
-        if not math.isnan(number := float(text)):
-            return number
-    raise DataError(f"attribute {attribute!r}: the given value is not a number")
+    if _DECIMAL.fullmatch(text) is None:
+        raise DataError(f"attribute {attribute!r}: the given value is not a number")
+    return float(text)
 
 
 def text_of(value: Any, *, what: str) -> str | None:
-    """Return a value as text; a whole number has no decimal point, and a missing value is None.
+    """Return a value as text, as docs/wire.md says in section 1; a missing value is None.
 
     what: the value, as a message calls it.
 
@@ -189,10 +192,14 @@ def text_of(value: Any, *, what: str) -> str | None:
         raise DataError(f"{what} is not text, and not a number")
     if value is None or _is_no_value(value):
         return None
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else repr(value)
+    is_double = isinstance(value, Real | Decimal) and not isinstance(value, Rational)
+    if is_double:
+        if math.isinf(value):
+            return "1e999" if value > 0 else "-1e999"
+        # By its text, a float32 has the digits that distinguish it.
+        return str(int(value)) if value == int(value) else repr(float(str(value)))
     try:
-        return str(value)
+        return {"True": "true", "False": "false"}.get(text := str(value), text)
     except ValueError:
         raise DataError(f"{what} has too many digits") from None
 

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterable
 from typing import Any
 
+from stream_ldp.collection.values import number_of
 from stream_ldp.errors import DataError
 from stream_ldp.evaluation.trial import KnownTable
 
@@ -67,8 +68,8 @@ def _complete_values(attribute: dict[str, Any], values: list[str]) -> None:
 
 def _range(values: list[str], name: str) -> list[float]:
     try:
-        numbers = [float(value) for value in values if value]
-    except ValueError:
+        numbers = [number_of(value, attribute=name) for value in values if value]
+    except DataError:
         raise DataError(f"attribute {name!r} is not a number in every record: give its `range`") from None
     if len(set(numbers)) < 2:
         raise DataError(f"attribute {name!r} has the same number in every record: give its `range`")

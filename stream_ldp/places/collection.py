@@ -14,7 +14,7 @@ from typing_extensions import TypeAliasType
 from stream_ldp.collection import Label, Part, Topics, one_of
 from stream_ldp.collection.attributes import refused_of
 from stream_ldp.collection.located import Misplaced, suggestion
-from stream_ldp.collection.values import encode_value, text_of
+from stream_ldp.collection.values import encode_value, number_of, text_of
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms import FrequencyOracle
 from stream_ldp.pipeline.window_series import CollectionOfFilteredSeries
@@ -81,7 +81,8 @@ class _Epsilon(Choice):
 
     def encode(self, value: Any) -> int:
         try:
-            return self._epsilons.index(float(text_of(value, what="the epsilon") or "nan"))
+            text = text_of(value, what="the epsilon") or ""
+            return self._epsilons.index(number_of(text, attribute=self.name))
         except ValueError:
             return super().encode(value)
 

@@ -118,8 +118,18 @@ def test_a_missing_value_is_refused_where_there_is_none_for_it(value: object, sa
 
 
 def test_numbers_stand_for_their_text() -> None:
-    values = (3, 3.0, 3.5, "3.0", True)
-    assert [text_of(value, what="it") for value in values] == ["3", "3", "3.5", "3.0", "True"]
+    spelt = {
+        "3": (3, 3.0, np.float32(3), Decimal("3.0")),
+        "3.5": (3.5, np.float64(3.5)),
+        "3.0": ("3.0",),
+        "0.1": (0.1, np.float32(0.1), Decimal("0.10")),
+        "1e999": (math.inf, Decimal("1e999")),
+        "-1e999": (np.float32("-inf"),),
+        "true": (True, np.True_),
+    }
+    assert {text: {text_of(each, what="it") for each in values} for text, values in spelt.items()} == {
+        text: {text} for text in spelt
+    }
     assert encode_value(2.0, ["1", "2"], bins=None, missing=None, attribute="a") == 1
 
 

@@ -38,7 +38,7 @@ def test_numbers_between_steps_are_the_nearest_step() -> None:
 
 
 def test_numbers_beyond_the_range_are_clipped() -> None:
-    assert [AGE.encode(each) for each in ("-0.5", "41.5", "1e300", "inf", -math.inf)] == [0, 41.5, 120, 120, 0]
+    assert [AGE.encode(each) for each in ("-0.5", "41.5", "1e300", "1e400", -math.inf)] == [0, 41.5, 120, 120, 0]
 
 
 def test_values_outside_the_list_stand_for_the_other_one() -> None:
@@ -61,7 +61,7 @@ def test_any_text_can_be_reported() -> None:
         (DIET, "tofu", "attribute 'diet': the given value is not one of meat, fish"),
         (STRICT, "121", "attribute 'age': the given number is not from 0 to 120"),
         (STRICT, "-0.5", "attribute 'age': the given number is not from 0 to 120"),
-        (STRICT, "inf", "attribute 'age': the given number is not from 0 to 120"),
+        (STRICT, math.inf, "attribute 'age': the given number is not from 0 to 120"),
         (AGE, "nan", "attribute 'age': the given value is not a number"),
         (AGE, "", "attribute 'age': the value is missing"),
         (AGE, "old", "attribute 'age': the given value is not a number"),

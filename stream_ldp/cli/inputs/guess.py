@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from stream_ldp.cli.inputs.table import columns_of, read_rows
+from stream_ldp.collection.values import number_of
 from stream_ldp.errors import DataError
 from stream_ldp.quantity import quantity
 
@@ -189,8 +190,8 @@ def _some(values: Counter[str]) -> Iterator[str]:
 
 def _number(text: str) -> float | None:
     try:
-        number = float(text)
-    except ValueError:
+        number = number_of(text, attribute="")
+    except DataError:
         return None
     return number if math.isfinite(number) else None
 

@@ -368,6 +368,46 @@ def test_a_record_has_what_the_specification_gives_it_and_nothing_else(client: C
     assert len(ids) == 3
 
 
+#: Attributes, and what a record may say of them, with another value that stands for the same.
+AGE = {"bins": [0, 10, 20], "missing": "none", "other": "else"}
+AGES: dict[Any, Any] = {
+    **dict.fromkeys(("5", "+5", "5.", "05", ".5e1", "50E-1", "-0", "-1e400", -0.0, "\u0035"), 5),
+    **dict.fromkeys(("12.0", "12e0", 12.5, "1e400"), 12),
+    **dict.fromkeys(
+        (" 5", "5 ", "5\n", "\u00a05", "\ufeff5", "1_0", "1,0", "0x5", "5f", "5d", "e1", ".", "+"), "else"
+    ),
+    **dict.fromkeys(("\u0665", "\uff15", "\u22125", "inf", "-inf", "Infinity", "nan", "NaN", "null", " "), "else"),
+    **dict.fromkeys(("", None), "none"),
+}
+NAME = {"values": ["true", "false", "\u00e9", "5"], "missing": "none", "other": "else"}
+NAMES: dict[Any, Any] = {
+    **dict.fromkeys(("True", "TRUE", "e\u0301", "\u00c9", "5.0", " 5", "05"), "else"),
+    **dict.fromkeys(("", None), "none"),
+    True: "true",
+    False: "false",
+    5.0: "5",
+}
+
+
+@pytest.mark.parametrize(("attribute", "alike"), [(AGE, AGES), (NAME, NAMES)], ids=["numbers", "texts"])
+def test_what_a_record_says_stands_for_the_same_value_with_every_client(
+    client: ClientProcess, attribute: dict[str, Any], alike: dict[Any, Any]
+) -> None:
+    """If two clients read a record differently, its user has two permanent answers."""
+    mechanism = {"kind": "sampled", "epsilon": 12}
+    window = {"size": "60s"}
+    file = {"collection": "a", "mechanism": mechanism, "attributes": [{"name": "a", **attribute}], "window": window}
+    collection = opened(client, file)
+
+    def row(value: Any) -> list[bytes]:
+        user = new_user(client, budget=None)
+        return left_of(client.report(collection.name, user, {"a": value}, time_ms=TIME_MS).left)
+
+    rows = {value: row(value) for value in alike.values()}
+    assert len({each for (each,) in rows.values()}) == len(rows)
+    assert {value: row(value) for value in alike} == {value: rows[other] for value, other in alike.items()}
+
+
 def crash(client: ClientProcess, step: str, path: Path) -> tuple[list[bytes], float]:
     """Let a client crash at a step; return the rows that left it, and what was spent by then."""
     collection = opened(client, SURVEY)

@@ -3,7 +3,7 @@
 import { i64 } from "../bytes.js";
 import { CollectionError, DataError } from "../errors.js";
 import { NumberedRows, Questions } from "../questions.js";
-import { Listed, encodeRecord, given, isName, textOf } from "../values.js";
+import { Listed, encodeRecord, given, isName, numberIn, textOf } from "../values.js";
 
 /** Most places of a tree. */
 const MAX_PLACES = 2 ** 14;
@@ -59,7 +59,7 @@ class Epsilon {
   encode(value) {
     const text = textOf(value, 'attribute "epsilon": the given value');
     if (text === undefined) throw new DataError('attribute "epsilon": the value is missing');
-    const place = this.epsilons.indexOf(Number(text));
+    const place = this.epsilons.indexOf(numberIn(text, this.name));
     if (place !== -1) return place;
     throw new DataError(`attribute "epsilon": the given value is not one of ${this.epsilons.join(", ")}`);
   }

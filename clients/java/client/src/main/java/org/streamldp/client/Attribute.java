@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 /** An attribute of records, and what a record may say of it: sections 1 and 17 of docs/wire.md. */
 final class Attribute {
   private static final Pattern DECIMAL =
-      Pattern.compile("[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?");
+      Pattern.compile("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?");
 
   final String name;
 
@@ -89,18 +89,20 @@ final class Attribute {
   }
 
   static boolean isMissing(Object value) {
-    return value == null || "".equals(value) || value instanceof Number && Double.isNaN(((Number) value).doubleValue());
+    return value == null
+        || value instanceof CharSequence && ((CharSequence) value).length() == 0
+        || value instanceof Number && Double.isNaN(((Number) value).doubleValue());
   }
 
-  /** Returns the text that stands for a value, or null where it is neither a text nor a number. */
-  private static String textOf(Object value) {
-    if (value instanceof CharSequence) {
+  /** Returns the text that stands for a value, or null where it is neither a text, a number nor a Boolean. */
+  static String textOf(Object value) {
+    if (value instanceof CharSequence || value instanceof Boolean) {
       return value.toString();
     }
     if (value instanceof Double || value instanceof Float) {
       double number = Double.parseDouble(value.toString());
       if (Double.isInfinite(number)) {
-        return number > 0 ? "inf" : "-inf";
+        return number > 0 ? "1e999" : "-1e999";
       }
       boolean isWhole = number == Math.rint(number);
       return isWhole ? new BigDecimal(number).toBigInteger().toString() : Json.shortest(number);

@@ -267,7 +267,7 @@ final class SetCollection extends CollectionSpec {
     }
     TreeSet<Integer> found = new TreeSet<>();
     for (Object each : (Iterable<?>) given) {
-      found.add(numberOf(String.valueOf(each)));
+      found.add(numberOf(Attribute.textOf(each)));
     }
     int[] items = new int[found.size()];
     int place = 0;
@@ -282,7 +282,7 @@ final class SetCollection extends CollectionSpec {
     if (known != null) {
       return known;
     }
-    if (method.names == null && item.matches("0|[1-9][0-9]{0,9}") && Long.parseLong(item) < method.items) {
+    if (method.names == null && item != null && item.matches("0|[1-9][0-9]{0,9}") && Long.parseLong(item) < method.items) {
       return Integer.parseInt(item);
     }
     throw new DataException("an item is none of collection \"" + name() + "\": nothing was sent");

@@ -122,6 +122,11 @@ class Partial(_Record):
         return self.counts.nbytes
 
 
+def _of_parts(name: str) -> Any:
+    """Make a property of a group that all of its parts have, with the same value."""
+    return property(lambda group: getattr(group.parts[0], name))
+
+
 @dataclass(frozen=True, slots=True)
 class PartialGroup(_Record):
     """Partials of one pane, from one source partition and up to the same offset, that are one record.
@@ -134,51 +139,23 @@ class PartialGroup(_Record):
 
     parts: tuple[Partial, ...]
 
-    @property
-    def collection(self) -> str:
-        """Name of the collection."""
-        return self.parts[0].collection
-
-    @property
-    def fingerprint(self) -> str:
-        """Fingerprint of the collection, in hexadecimal."""
-        return self.parts[0].fingerprint
-
-    @property
-    def region(self) -> str:
-        """The region whose brokers have the source partition."""
-        return self.parts[0].region
-
-    @property
-    def partition(self) -> int:
-        """Number of the source partition."""
-        return self.parts[0].partition
-
-    @property
-    def generation(self) -> int:
-        """That of the ownership that counted it."""
-        return self.parts[0].generation
-
-    @property
-    def pane_ms(self) -> int:
-        """Start of the pane, event time in milliseconds."""
-        return self.parts[0].pane_ms
-
-    @property
-    def source(self) -> Source:
-        """Its source."""
-        return self.parts[0].source
+    collection: ClassVar[str] = _of_parts("collection")
+    fingerprint: ClassVar[str] = _of_parts("fingerprint")
+    region: ClassVar[str] = _of_parts("region")
+    partition: ClassVar[int] = _of_parts("partition")
+    generation: ClassVar[int] = _of_parts("generation")
+    pane_ms: ClassVar[int] = _of_parts("pane_ms")
 
     def key(self, *, writer: str) -> list[Any]:
         first = self.parts[0]
-        return ["partials", self.collection, first.of, self.pane_ms, place_in_key(self.source), writer]
+        return ["partials", self.collection, first.of, self.pane_ms, place_in_key(first.source), writer]
 
     @property
     def header(self) -> dict[str, Any]:
         first = self.parts[0]
         return {
-            "partition": self.partition,
-            "epoch": self.generation,
+            "partition": first.partition,
+            "epoch": first.generation,
             "pane": [first.pane_ms, first.pane_length_ms],
             "end": first.end,
             "parts": [[each.of, _NAMES[type(each.counts)]] for each in self.parts],

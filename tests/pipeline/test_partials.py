@@ -91,7 +91,7 @@ def test_a_group_shares_its_key_only_with_those_that_replace_it(group: PartialGr
     about = decode_key(key)
     assert about is not None
     assert (about.collection, about.source, about.pane_ms, about.writer) == (
-        *(group.collection, group.source, group.pane_ms),
+        *(group.collection, first.source, group.pane_ms),
         "w",
     )
 

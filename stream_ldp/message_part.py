@@ -1,6 +1,7 @@
 """The base of all messages and of their parts, whatever they are about."""
 
-from typing import Annotated, ClassVar, TypeVar
+from collections.abc import Sized
+from typing import Annotated, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -19,6 +20,13 @@ class MessagePart(BaseModel):
 
     # A later release may add fields; this one must still read its messages.
     model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True, defer_build=True)
+
+    def _require_as_many(self, what: str, *fields: Sized) -> Self:
+        """Return it if all of these fields have as many entries."""
+        lengths = sorted(set(map(len, fields)))
+        if len(lengths) > 1:
+            raise ValueError(f"{what} differ in number: {lengths}")
+        return self
 
 
 class SolverState(MessagePart):

@@ -56,12 +56,9 @@ class FilteredEstimate(MessagePart):
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        lengths = {len(self.estimate), len(self.standard_error)}
-        if self.filter is not None:
-            lengths |= {len(self.filter.variances), len(self.filter.permanent), len(self.filter.scores)}
-        if len(lengths) > 1:
-            raise ValueError(f"estimates and what belongs to them differ in number: {sorted(lengths)}")
-        return self
+        left = self.filter
+        others = () if left is None else (left.variances, left.permanent, left.scores)
+        return self._require_as_many("estimates, errors and variances", self.estimate, self.standard_error, *others)
 
     @classmethod
     def of(cls, updated: Updated, *, final: bool) -> Self:

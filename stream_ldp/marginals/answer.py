@@ -80,10 +80,8 @@ class Frequencies(MessagePart):
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
         learnt = () if self.learnt is None else (self.learnt.estimate,)
-        lengths = {len(each) for each in (self.values, self.raw, self.standard_error, self.projected, *learnt)}
-        if len(lengths) > 1:
-            raise ValueError(f"frequencies, errors and values differ in number: {sorted(lengths)}")
-        return self
+        found = self.raw, self.standard_error, self.projected, *learnt
+        return self._require_as_many("frequencies, errors and values", self.values, *found)
 
     def cells(self, attribute: str) -> Iterator[Cell]:
         """Iterate over the frequencies, and that of all other values."""
@@ -147,9 +145,7 @@ class Outputs(MessagePart):
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        if len(self.share) != len(self.standard_error):
-            raise ValueError(f"{len(self.share)} shares and {len(self.standard_error)} errors")
-        return self
+        return self._require_as_many("shares and errors", self.share, self.standard_error)
 
     def cells(self, attribute: str) -> Iterator[Cell]:
         """Iterate over the shares of the outputs, for which no value of the attribute is the truth."""
@@ -227,16 +223,9 @@ class Distribution(MessagePart):
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        points = len(self.points)
-        if points != len(self.probability):
-            raise ValueError(f"{points} points and {len(self.probability)} probabilities")
-        if len(self.standard_error) not in (0, points):
-            raise ValueError(f"{points} points and {len(self.standard_error)} errors")
-        if len(self.exact) not in (0, points):
-            raise ValueError(f"{points} points, and of {len(self.exact)} it is said whether they are exact")
-        if any(len(each) != points - 1 for each in self.deviations):
-            raise ValueError(f"a component of {points} points has {points - 1} deviations")
-        return self
+        self._require_as_many("all points but the last and their deviations", self.points[1:], *self.deviations)
+        found = self.probability, self.standard_error or self.points, self.exact or self.points
+        return self._require_as_many("points and what belongs to them", self.points, *found)
 
     @classmethod
     def of(cls, fitted: FittedDistribution, bounds: tuple[float, float]) -> Self:

@@ -73,10 +73,8 @@ class PlaceCounts(Answer):
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
         learnt = () if self.learnt is None else (self.learnt.estimate,)
-        lengths = {len(each) for each in (self.places, self.raw, self.standard_error, self.projected, *learnt)}
-        if len(lengths) > 1:
-            raise ValueError(f"places, counts and errors differ in number: {sorted(lengths)}")
-        return self
+        found = self.raw, self.standard_error, self.projected, *learnt
+        return self._require_as_many("places, counts and errors", self.places, *found)
 
     @property
     def look(self) -> Look:

@@ -69,12 +69,9 @@ class NumberAxis(MessagePart):
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        lengths = {len(self.edges), len(self.below), *map(len, self.deviations)}
-        if len(lengths) > 1:
-            raise ValueError(f"edges, shares and deviations differ in number: {sorted(lengths)}")
         if len(self.cells) < 2 or not set(self.cells) <= set(self.edges):
             raise ValueError("the edges lack bounds of cells")
-        return self
+        return self._require_as_many("edges, shares and deviations", self.edges, self.below, *self.deviations)
 
     @classmethod
     def of(cls, attribute: str, cells: NDArray[np.float64], margin: NDArray[np.float64], curve: Curve) -> Self:

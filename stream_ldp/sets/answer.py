@@ -177,10 +177,8 @@ class EarlierEpochs(SolverState):
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        lengths = {len(each) for each in (self.items, self.frequency, self.variance, self.doubt, self.scores)}
-        if len(lengths) > 1:
-            raise ValueError(f"items and what belongs to them differ in number: {sorted(lengths)}")
-        return self
+        found = self.frequency, self.variance, self.doubt, self.scores
+        return self._require_as_many("items and what belongs to them", self.items, *found)
 
 
 class Ranking(Answer):

@@ -65,9 +65,7 @@ class FilteredStrings(MessagePart):
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        if len(self.strings) != len(self.shares.estimate):
-            raise ValueError(f"{len(self.strings)} strings and {len(self.shares.estimate)} shares")
-        return self
+        return self._require_as_many("strings and shares", self.strings, self.shares.estimate)
 
 
 class QuestionReports(MessagePart):

@@ -18,11 +18,12 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.pipeline.answer import Count, Integer
 from stream_ldp.pipeline.content_type import PARTIAL, PARTIAL_VERSION, Headers
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.saved_panes import Saved
@@ -269,11 +270,6 @@ class PartialKey:
     generation: int | None = None
 
 
-#: Numbers of 64 bits, as our writers and other languages have them: JSON alone has no limit.
-_Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-_Count = Annotated[int, Field(ge=0, lt=2**63)]
-
-
 class _Header(BaseModel):
     """The header of a value: of a watermark, a cut-off, a partial, or saved panes."""
 
@@ -283,18 +279,18 @@ class _Header(BaseModel):
     collection: str
     fingerprint: str
     region: str = ""
-    partition: _Count = 0
-    epoch: _Integer = 0
-    watermark: _Integer | None = None
+    partition: Count = 0
+    epoch: Integer = 0
+    watermark: Integer | None = None
     topic: str = ""
-    partitions: _Count = 0
+    partitions: Count = 0
     file: str = ""
-    cut_off: _Integer = 0
-    passed: tuple[tuple[_Count, _Integer], ...] = ()
-    pane: tuple[_Integer, _Integer] = (0, 0)
+    cut_off: Integer = 0
+    passed: tuple[tuple[Count, Integer], ...] = ()
+    pane: tuple[Integer, Integer] = (0, 0)
     of: tuple[str, ...] = ()
-    segment: _Count = 0
-    end: _Count = 0
+    segment: Count = 0
+    end: Count = 0
     statistic: str = ""
     parts: tuple[tuple[tuple[str, ...], str], ...] = ()
     saved: str = ""

@@ -16,11 +16,12 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.collection import Collection
+from stream_ldp.collection.collection import DAY_MS
 from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS, Cluster
 from stream_ldp.kafka.offsets import offsets_since
 from stream_ldp.kafka.registry_log import read_registry
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import DAY_MS, topic_specs
+from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.windows import pane_of

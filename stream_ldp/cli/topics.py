@@ -17,12 +17,13 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.collection import Collection, CollectionError
+from stream_ldp.collection.collection import DAY_MS
 from stream_ldp.kafka.access import Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, register
 from stream_ldp.kafka.registry_log import RegistryLog, read_registry_log
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kafka.topics import DAY_MS, ExistingTopic, TopicSpec, topic_specs
+from stream_ldp.kafka.topics import ExistingTopic, TopicSpec, topic_specs
 from stream_ldp.kinds import collection_of_document
 from stream_ldp.printable import printable
 from stream_ldp.service.pausing import StillServed, paused, retirement_now

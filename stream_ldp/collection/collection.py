@@ -61,7 +61,9 @@ MIN_DELTA, MAX_DELTA = 1e-12, 1e-4
 PRECISION_PART = 10
 MAX_PRECISION_MS = 60_000
 
-_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+DAY_MS = 86_400_000
+
+_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY_MS}
 #: Longest duration, a century: added to event times, it stays far within 64 bits.
 _MAX_DURATION = "36600d"
 _MAX_DURATION_MS = 36_600 * _UNITS_MS["d"]

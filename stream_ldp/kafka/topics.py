@@ -5,12 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from stream_ldp.collection import Collection, Window
-from stream_ldp.collection.collection import ANSWERS_MS
+from stream_ldp.collection.collection import ANSWERS_MS, DAY_MS
 from stream_ldp.collection.synthesis import topics_of
-
-_HOUR_MS = 3_600_000
-#: A day, in milliseconds.
-DAY_MS = 24 * _HOUR_MS
 
 #: Workers may be down this long and still find the reports that they had not finished.
 OUTAGE_MS = 7 * DAY_MS
@@ -27,7 +23,7 @@ SEGMENT_BYTES = 64 * 2**20
 #: up to a segment of the former, and a flood any number of the latter.
 ROOM_BYTES = 16 * SEGMENT_BYTES
 #: A segment is deleted when its newest record has expired, so a record outlives its retention by this and a little.
-SEGMENT_MS = _HOUR_MS
+SEGMENT_MS = 3_600_000  # an hour
 #: The largest partial or answer. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
 MAX_RECORD_BYTES = 16 * 2**20
 

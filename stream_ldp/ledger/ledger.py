@@ -32,6 +32,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter
 
+from stream_ldp.collection.collection import DAY_MS
 from stream_ldp.collection.turns import Turn
 from stream_ldp.ledger.reports import AttributeReport, PhaseReport
 from stream_ldp.ledger.sharing import worst_sharing
@@ -46,8 +47,6 @@ from stream_ldp.ledger.terms import (
 )
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.report_cost import ReportCost, cost_of
-
-_DAY_MS = 86_400_000
 
 #: Most days whose spending is remembered. The budget of a day that is forgotten would begin anew if a clock went back
 #: to it; a clock that is wrong in turns by so many different days is not to be expected.
@@ -137,7 +136,7 @@ def day_of(time_ms: int) -> int:
         TypeError: the time is no whole number.
     """
     # A float such as NaN would be written into the ledger, which nobody could read again.
-    return operator.index(time_ms) // _DAY_MS
+    return operator.index(time_ms) // DAY_MS
 
 
 class _Part:

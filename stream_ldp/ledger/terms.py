@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from stream_ldp.collection.collection import DAY_MS
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED, shown_epsilon
 from stream_ldp.quantity import nats, quantity
@@ -14,8 +15,6 @@ from stream_ldp.quantity import nats, quantity
 #: Lifetime budget in nats if nobody chose one. The best guess between two records or sets, from 50:50, is then never
 #: more than 1 / (1 + e^-4), 98.2 %, right, whatever else the user is asked.
 DEFAULT_BUDGET = 4.0
-
-_DAY_MS = 86_400_000
 
 #: Most days of a budget that renews: ten years, longer than any collection of a stream.
 MAX_SPAN_DAYS = 3_660
@@ -202,7 +201,7 @@ class Terms:
     @property
     def span_ms(self) -> int:
         """Length of the days that have a budget of their own, in milliseconds; 0 if none have."""
-        return _DAY_MS * (self.span_days or 0)
+        return DAY_MS * (self.span_days or 0)
 
     @property
     def most_values(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from stream_ldp.collection import Collection, shown_duration
+from stream_ldp.collection.collection import DAY_MS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.answer import WEvent
 from stream_ldp.pipeline.plan import Section
@@ -18,8 +19,6 @@ BUDGETS = (1.0, 2.0, 4.0, 8.0)
 
 #: Days with a budget of their own; a plan shows how often a user may be asked in them.
 SPANS = (1, 7, 30)
-
-DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

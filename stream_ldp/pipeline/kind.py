@@ -42,8 +42,6 @@ CollectionT_contra = TypeVar("CollectionT_contra", bound=Collection, contravaria
 #: Numbers of users or reports for which a plan states the error by default.
 POPULATIONS = (1_000, 10_000, 100_000, 1_000_000)
 
-DAY_MS = 86_400_000
-
 
 class Planner(Protocol[CollectionT_contra]):
     """A function that works out the cost of a collection before it runs."""

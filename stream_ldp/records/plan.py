@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.collection.collection import DAY_MS
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import MECHANISMS, RepeatedResponse
 from stream_ldp.mechanisms.hashed_k_rr import BUCKETS, hashes
@@ -16,7 +17,7 @@ from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.changing import ChangingValues, best_buckets
-from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS, Alternative
+from stream_ldp.pipeline.kind import POPULATIONS, Alternative
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section, guess_in_short

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.collection import shown_duration
+from stream_ldp.collection.collection import DAY_MS
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
 from stream_ldp.mechanisms.shuffling import DELTA, composed_epsilon, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
-from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
+from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short

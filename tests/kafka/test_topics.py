@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp import kinds
+from stream_ldp.collection.collection import DAY_MS
 from stream_ldp.collection.synthesis import SynthesisSpec
 from stream_ldp.kafka.topics import (
-    DAY_MS,
     OUTAGE_MS,
     ROOM_BYTES,
     SEGMENT_MS,

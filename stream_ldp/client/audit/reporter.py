@@ -34,6 +34,7 @@ from stream_ldp.client.audit.sending import (
     pseudonyms,
 )
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.collection.collection import DAY_MS
 from stream_ldp.kafka.memory import MemoryBroker, Sent, connected
 from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.audit.wire.client import Held, SpecifiedClient
     from stream_ldp.mechanisms import Entropy
-
-DAY_MS = 86_400_000
 
 #: Restarts of one user's client, one a day, and the days that are looked for on which a sample asks the user.
 _RESTARTS = 5

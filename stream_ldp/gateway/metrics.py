@@ -1,6 +1,7 @@
 """The metrics of a gateway for Prometheus: base units, bounded labels, and nothing of a client."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
@@ -39,28 +40,22 @@ class GatewayMetrics:
         """
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self.batches = self._counter("batches", "Batches that the brokers have acknowledged.")
-        self.reports = self._counter("reports", "Reports in these batches.")
-        self.refused = self._counter("refused", "Requests that were refused, by reason.", "reason")
+        ours: dict[str, Any] = {"namespace": "stream_ldp_gateway", "registry": self.registry}
+        self.batches = Counter("batches", "Batches that the brokers have acknowledged.", ("collection",), **ours)
+        self.reports = Counter("reports", "Reports in these batches.", ("collection",), **ours)
+        self.refused = Counter("refused", "Requests that were refused, by reason.", ("collection", "reason"), **ours)
         self.incidents = Counter(
             "incidents",
             "Connections and requests that ended without an answer or a refusal, by what went wrong.",
             ("incident",),
-            namespace="stream_ldp_gateway",
-            registry=self.registry,
+            **ours,
         )
-        self.open = Gauge(
-            "open_requests",
-            "Batches that wait for the brokers.",
-            namespace="stream_ldp_gateway",
-            registry=self.registry,
-        )
+        self.open = Gauge("open_requests", "Batches that wait for the brokers.", **ours)
         self.seconds = Histogram(
             "publish_duration_seconds",
             "Time to have the batches that came together acknowledged by the brokers.",
-            namespace="stream_ldp_gateway",
-            registry=self.registry,
             buckets=_SECONDS,
+            **ours,
         )
         for incident in Incident:
             self.incidents.labels(incident)
@@ -69,6 +64,3 @@ class GatewayMetrics:
             self.reports.labels(name)
             for reason in (*Reason, *REFUSALS):
                 self.refused.labels(name, reason)
-
-    def _counter(self, name: str, help_: str, *labels: str) -> Counter:
-        return Counter(name, help_, ("collection", *labels), namespace="stream_ldp_gateway", registry=self.registry)

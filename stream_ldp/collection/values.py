@@ -192,14 +192,20 @@ def text_of(value: Any, *, what: str) -> str | None:
         raise DataError(f"{what} is not text, and not a number")
     if value is None or _is_no_value(value):
         return None
-    is_double = isinstance(value, Real | Decimal) and not isinstance(value, Rational)
+    # The usual types first: abstract classes of numbers take longer than all else here.
+    is_double = type(value) is float or (
+        type(value) is not int and isinstance(value, (Real, Decimal)) and not isinstance(value, Rational)
+    )
     if is_double:
         if math.isinf(value):
             return "1e999" if value > 0 else "-1e999"
+        if value == int(value):
+            return str(int(value))
         # By its text, a float32 has the digits that distinguish it.
-        return str(int(value)) if value == int(value) else repr(float(str(value)))
+        return repr(value if type(value) is float else float(str(value)))
     try:
-        return {"True": "true", "False": "false"}.get(text := str(value), text)
+        text = str(value)
+        return text.lower() if text in ("True", "False") else text
     except ValueError:
         raise DataError(f"{what} has too many digits") from None
 

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.sets.methods.larger_sets import NOMINAL, ONE_SIDED, UNLIKE, doubt_about
+from stream_ldp.sets.methods.larger_sets import (
+    NOMINAL,
+    ONE_SIDED,
+    UNLIKE,
+    UNLIKE_PEERS,
+    clear_items,
+    doubt_about,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,13 +43,8 @@ _EFFORTS = np.geomspace(0.1, 1e4, 20)
 _SPREAD = np.array([0.7, 1.0, 1.3])
 #: Steps to efforts and weights, which depend on popularities, as these depend on them.
 _STEPS = 2
-#: By how much an item's loss differs from that of others as frequent, as a share of it: of sizes of six kinds, by .03
-#: to .09 of the loss, and twice that of what it is a share of what is counted.
-_UNLIKE = 0.2
 #: By how much a correction is wrong, as a share of what it adds.
 _CORRECTED = 0.25
-#: Standard errors of the difference of two estimates above which an item's frequency shows the part.
-_CLEAR = 3.0
 _TINY = 1e-6
 
 
@@ -96,17 +98,14 @@ def doubt_of_compared(
     larger: scale of the share of the users whose sets do not fit the slots of the earlier phase.
     Returns the doubt, and that scale for the slots of the later phase.
     """
-    x, y, s_x, s_y = before.frequency, now.frequency, before.standard_error, now.standard_error
-    weight = 1.0 / (1.0 + (s_x / s_y) ** 2)
-    mean = np.where(weight > 0.0, weight * x, 0.0) + (1.0 - weight) * y
-    # Chosen by their mean, clear items are no likelier to be too high in one estimate than in the other.
-    clear = mean > _CLEAR * np.hypot(s_x, s_y)
+    mean, clear = clear_items(before, now)
     levels, users = _levels(mean)
     held = max(float(mean.sum()), _TINY) / share
     cuts = _cuts(levels, users, held=held, share=share, earlier=earlier, later=later)
-    x, y, s_x, s_y = x[clear], y[clear], s_x[clear], s_y[clear]
+    x, s_x = before.frequency[clear], before.standard_error[clear]
+    y, s_y = now.frequency[clear], now.standard_error[clear]
     part = np.array([np.interp(mean[clear], levels, each) for each in cuts.compared])
-    variance = s_x**2 + (part * s_y) ** 2 + (_UNLIKE * (1.0 - part) * y) ** 2
+    variance = s_x**2 + (part * s_y) ** 2 + (UNLIKE_PEERS * (1.0 - part) * y) ** 2
     log_likelihood = -0.5 * np.sum((x - part * y) ** 2 / variance + np.log(variance), axis=1)
     log_posterior = cuts.log_prior(larger) + log_likelihood
     doubts = [doubt_about(factors, log_posterior, unlike=UNLIKE) for factors in cuts.lost.T]
@@ -131,7 +130,7 @@ def doubt_of_corrected(now: RankingEstimate, *, slots: Slots, correction: float,
     error = np.hypot(doubt, _CORRECTED * (1.0 - 1.0 / correction))
     log_posterior = cuts.log_prior(USUALLY_LARGER) - 0.5 * (off / max(error, _TINY)) ** 2
     likely = np.exp(log_posterior - log_posterior.max())
-    unlike = ONE_SIDED / NOMINAL * _UNLIKE * (likely @ cuts.lost) / likely.sum()
+    unlike = ONE_SIDED / NOMINAL * UNLIKE_PEERS * (likely @ cuts.lost) / likely.sum()
     right = (1.0 + cuts.lost) / correction - 1.0
     doubts = np.array([doubt_about(np.abs(each), log_posterior, unlike=0.0) for each in right.T])
     doubt_of: NDArray[np.float64] = np.interp(now.frequency, levels, doubts + unlike)

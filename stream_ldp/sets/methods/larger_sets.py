@@ -33,7 +33,7 @@ _CLEAR = 3.0
 #: By how much an item's loss differs from the mean loss, as a share of it: with sizes of 1 to 267, losses of the top
 #: ten were .18 to .45. And by how much from that of others as frequent: with sizes of six kinds, by .03 to .09 of the
 #: loss, and twice that of what it is a share of what is counted.
-UNLIKE, _UNLIKE_PEERS = 0.5, 0.2
+UNLIKE, UNLIKE_PEERS = 0.5, 0.2
 #: Standard errors to either side of a 95 % interval, and to the upper end of a one-sided one.
 NOMINAL, ONE_SIDED = 1.96, 1.645
 
@@ -94,6 +94,19 @@ def share_of(chosen: RankingEstimate, every: RankingEstimate) -> float:
     return min(max(share, len(chosen.items) / len(every.items)), 1.0)
 
 
+def clear_items(before: RankingEstimate, now: RankingEstimate) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Average two estimates of the same items, in the same order, and decide which items are clear, shape (c,) each.
+
+    Chosen by their mean, clear items are no likelier to be too high in one estimate than in the other.
+
+    before: its standard errors may be infinite; then it counts for nothing.
+    """
+    x, y, s_x, s_y = before.frequency, now.frequency, before.standard_error, now.standard_error
+    weight = 1.0 / (1.0 + (s_x / s_y) ** 2)
+    mean = np.where(weight > 0.0, weight * x, 0.0) + (1.0 - weight) * y
+    return mean, mean > _CLEAR * np.hypot(s_x, s_y)
+
+
 class _Scaled(NamedTuple):
     """An estimate on the scale of a later one.
 
@@ -130,10 +143,7 @@ class Losses:
         x, y, s_x, s_y = before.frequency, now.frequency, before.standard_error, now.standard_error
         if not (np.isfinite(s_x).all() and np.isfinite(s_y).all()):
             return cls(before=before, share=np.zeros(len(x)), log_likelihood=np.zeros((len(_LOSSES), len(_TILTS))))
-        weight = 1.0 / (1.0 + (s_x / s_y) ** 2)
-        mean = weight * x + (1.0 - weight) * y
-        # Chosen by their mean, clear items are no likelier to be too high in one estimate than in the other.
-        clear = mean > _CLEAR * np.hypot(s_x, s_y)
+        mean, clear = clear_items(before, now)
         share = np.maximum(mean, 0.0) / max(float(mean.max()), np.finfo(np.float64).tiny)
         parts = _parts(share[clear])
         squares = (x[clear] - parts * y[clear]) ** 2 / (s_x[clear] ** 2 + (parts * s_y[clear]) ** 2)

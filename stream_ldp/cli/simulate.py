@@ -20,7 +20,7 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import load_population, sample
-from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
+from stream_ldp.cli.inputs.table import BINS, DATA_HELP, MISSING, Binning
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.truth import TruthTally
@@ -60,10 +60,7 @@ def simulate(
     data: Annotated[
         Path,
         typer.Option(
-            help="CSV, JSON lines or Parquet with a column for each attribute or key, or for the string; others "
-            "are ignored. For an item collection, a text file with a user's items on each line, separated by blanks. "
-            "Read as Parquet if its name ends in .parquet, as an object on each line if in .jsonl, and as gzip if "
-            "in .gz.",
+            help=DATA_HELP,
             exists=True,
             dir_okay=False,
         ),

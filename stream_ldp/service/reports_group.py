@@ -7,7 +7,7 @@ commits and gives up by itself (`stream_ldp.service.ownership`), as if it had a 
 * Whichever collection waits for records first fetches for all. One that is busy holds nobody up, and nothing more is
   fetched for it until it has taken what has come.
 * All collections give their partitions up before the group is joined again, each after the flush that is under way: a
-  commit is never made with the generation of a later assignment. A flush that cannot be written is given up.
+  commit is never made with the generation of a later assignment. What waits for brokers too long is given up.
 """
 
 import asyncio

@@ -16,6 +16,7 @@ from stream_ldp.cli.evaluate.cases import Case, Ways, cases, group_of, read_vari
 from stream_ldp.cli.evaluate.known_table import TableFile
 from stream_ldp.cli.evaluate.results import Result, echo_results, show_results
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.table import DATA_HELP
 from stream_ldp.collection.located import read_text, suggestion
 from stream_ldp.collection.records import Missing
 from stream_ldp.evaluation.experiment import APART, Experiment, scores
@@ -50,15 +51,7 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    data: Annotated[
-        Path,
-        typer.Option(
-            help="CSV, JSON lines or Parquet with a column for each attribute or key, or for the string; others "
-            "are ignored. For an item collection, a text file with a user's items on each line, separated by blanks. "
-            "Read as Parquet if its name ends in .parquet, as an object on each line if in .jsonl, and as gzip if "
-            "in .gz."
-        ),
-    ],
+    data: Annotated[Path, typer.Option(help=DATA_HELP)],
     vary: Annotated[
         list[str] | None,
         typer.Option(

@@ -22,6 +22,13 @@ from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.extras import imported
 from stream_ldp.quantity import quantity
 
+#: What an option says of the file with users' records.
+DATA_HELP = (
+    "CSV, JSON lines or Parquet with a column for each attribute or key, or for the string; others are ignored. For "
+    "an item collection, a text file with a user's items on each line, separated by blanks. Read as Parquet if its "
+    "name ends in .parquet, as an object on each line if in .jsonl, and as gzip if in .gz."
+)
+
 #: The option that says what becomes of rows without a value.
 MISSING = Annotated[
     Missing,

@@ -231,12 +231,15 @@ def lengths(estimate: NDArray[np.float64], *, error: float, indices: NDArray[np.
     if padding == len(share):
         return Lengths(padding=padding, correction=correction, doubt=0.0)
     return Lengths(
-        padding=padding, correction=correction, doubt=_doubt(estimate[1:], error, share, padding, correction, indices)
+        padding=padding,
+        correction=correction,
+        doubt=_doubt(estimate[1:], error=error, share=share, padding=padding, correction=correction, indices=indices),
     )
 
 
-def _doubt(  # noqa: PLR0917
+def _doubt(
     estimate: NDArray[np.float64],
+    *,
     error: float,
     share: NDArray[np.float64],
     padding: int,
